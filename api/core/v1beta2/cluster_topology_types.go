@@ -2,7 +2,6 @@ package v1beta2
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Topology describes a Cluster by reference to a ClusterClass: the class gives the shape, the topology the numbers,
@@ -185,7 +184,7 @@ type MachineDeploymentTopology struct {
 	// deletion says which machines go first when the group shrinks and bounds the steps of deleting one. Each value
 	// that is set wins over the class's.
 	// +optional
-	Deletion MachineDeploymentTopologyDeletion `json:"deletion,omitempty,omitzero"`
+	Deletion WorkerDeletionSpec `json:"deletion,omitempty,omitzero"`
 
 	// taints are set on the Nodes of this group. When unset, the class's list applies; when set, it replaces that
 	// list.
@@ -222,9 +221,9 @@ type MachineDeploymentTopology struct {
 	Variables TopologyVariables `json:"variables,omitempty,omitzero"`
 }
 
-// MachineDeploymentTopologyDeletion says how the machines of a group of workers are chosen for deletion and deleted.
+// WorkerDeletionSpec says which machines of a group of workers go first and bounds the steps of deleting one.
 // +kubebuilder:validation:MinProperties=1
-type MachineDeploymentTopologyDeletion struct {
+type WorkerDeletionSpec struct {
 	// order says which machines go first when the group shrinks. When unset, it is Random.
 	// +optional
 	// +kubebuilder:validation:Enum=Random;Newest;Oldest
@@ -332,75 +331,4 @@ type ClusterVariable struct {
 	// with its quotes.
 	// +required
 	Value JSON `json:"value,omitempty,omitzero"`
-}
-
-// ControlPlaneTopologyHealthCheck says how broken control plane machines are found and repaired. If checks or
-// remediation is set here, both are taken from here and the class's are not looked at.
-// +kubebuilder:validation:MinProperties=1
-type ControlPlaneTopologyHealthCheck struct {
-	// enabled turns the health check on or off. true needs a definition here or in the class; false means that there is
-	// none even if one is defined. When unset, there is a health check if one is defined.
-	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
-
-	// checks says which machines are unhealthy.
-	// +optional
-	Checks MachineHealthCheckChecks `json:"checks,omitempty,omitzero"`
-
-	// remediation says when and how unhealthy machines are repaired. When unset, they always are, by replacement.
-	// +optional
-	Remediation MachineHealthCheckRemediation `json:"remediation,omitempty,omitzero"`
-}
-
-// IsDefined reports whether anything of the health check is set.
-func (h *ControlPlaneTopologyHealthCheck) IsDefined() bool {
-	return h.Enabled != nil || h.Checks.IsDefined() || h.Remediation.IsDefined()
-}
-
-// MachineDeploymentTopologyHealthCheck says how broken machines of a group of workers are found and repaired. If checks
-// or remediation is set here, both are taken from here and the class's are not looked at.
-// +kubebuilder:validation:MinProperties=1
-type MachineDeploymentTopologyHealthCheck struct {
-	// enabled turns the health check on or off. true needs a definition here or in the class; false means that there is
-	// none even if one is defined. When unset, there is a health check if one is defined.
-	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
-
-	// checks says which machines are unhealthy.
-	// +optional
-	Checks MachineHealthCheckChecks `json:"checks,omitempty,omitzero"`
-
-	// remediation says when and how unhealthy machines are repaired, and how many at a time. When unset, they always
-	// are, by replacement, without a limit.
-	// +optional
-	Remediation WorkerHealthCheckRemediation `json:"remediation,omitempty,omitzero"`
-}
-
-// IsDefined reports whether anything of the health check is set.
-func (h *MachineDeploymentTopologyHealthCheck) IsDefined() bool {
-	return h.Enabled != nil || h.Checks.IsDefined() || h.Remediation.IsDefined()
-}
-
-// WorkerHealthCheckRemediation says when, how and how many at a time unhealthy machines of a MachineDeployment are
-// repaired.
-// +kubebuilder:validation:MinProperties=1
-type WorkerHealthCheckRemediation struct {
-	// maxInFlight bounds how many machines may be under repair at one time, as a number or as a percentage of the
-	// replicas, rounded up. When unset, there is no bound.
-	// +optional
-	MaxInFlight *intstr.IntOrString `json:"maxInFlight,omitempty"`
-
-	// triggerIf withholds repair when too much is broken at once. When unset, repair is never withheld.
-	// +optional
-	TriggerIf MachineHealthCheckRemediationTrigger `json:"triggerIf,omitempty,omitzero"`
-
-	// templateRef names a template of an external remediation, of which one object is made for each unhealthy machine.
-	// When unset, the owner of the machine replaces it.
-	// +optional
-	TemplateRef TemplateReference `json:"templateRef,omitempty,omitzero"`
-}
-
-// IsDefined reports whether anything of the remediation is set.
-func (r *WorkerHealthCheckRemediation) IsDefined() bool {
-	return r.MaxInFlight != nil || r.TriggerIf.IsDefined() || r.TemplateRef.IsDefined()
 }

@@ -59,7 +59,7 @@ type MachineDeploymentClass struct {
 
 	// deletion says which machines go first when a group shrinks and bounds the steps of deleting one.
 	// +optional
-	Deletion MachineDeploymentTopologyDeletion `json:"deletion,omitempty,omitzero"`
+	Deletion WorkerDeletionSpec `json:"deletion,omitempty,omitzero"`
 
 	// taints are set on the Nodes of this class.
 	// +optional
