@@ -62,7 +62,7 @@ type SimFailureDomain struct {
 }
 
 // SimClusterFault is something that goes wrong for a whole simulated cluster.
-// +kubebuilder:validation:XValidation:rule="(self.type == 'ZoneDown') == (has(self.zone) && self.zone != ”)",message="ZoneDown needs the name of a zone in zone; other faults take none"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'ZoneDown') == (has(self.zone) && size(self.zone) > 0)",message="ZoneDown needs the name of a zone in zone; other faults take none"
 type SimClusterFault struct {
 	// type is what goes wrong: ZoneDown or EndpointUnreachable.
 	// +required
@@ -77,6 +77,7 @@ type SimClusterFault struct {
 	// duration is how long the fault lasts, counted from when it was first seen: for example "90s" or "1h30m".
 	// When unset, it lasts until it is removed from the list.
 	// +optional
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="give a duration above 0s, or leave it out to make the fault last until it is removed"
@@ -114,6 +115,7 @@ type SimClusterInitializationStatus struct {
 	Provisioned *bool `json:"provisioned,omitempty"`
 }
 
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=simclusters,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

@@ -26,6 +26,7 @@ type SimClusterTemplateResource struct {
 	Spec SimClusterSpec `json:"spec"`
 }
 
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=simclustertemplates,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

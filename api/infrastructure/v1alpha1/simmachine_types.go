@@ -61,6 +61,7 @@ type SimMachineSpec struct {
 
 	// bootDelay is how long the machine takes to boot, from "0s" to "1h": for example "500ms". When unset, 1 second.
 	// +optional
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="give a bootDelay of 1h or less"
@@ -103,6 +104,7 @@ type SimMachineFault struct {
 	// duration is how long the fault lasts, counted from when it was first seen: for example "90s" or "1h30m".
 	// When unset, it lasts until it is removed from the list. A machine that has vanished does not come back.
 	// +optional
+	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="give a duration above 0s, or leave it out to make the fault last until it is removed"
@@ -148,6 +150,7 @@ type SimMachineInitializationStatus struct {
 	Provisioned *bool `json:"provisioned,omitempty"`
 }
 
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=simmachines,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

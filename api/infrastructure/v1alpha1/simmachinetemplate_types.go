@@ -36,6 +36,7 @@ type SimMachineTemplateStatus struct {
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 }
 
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=simmachinetemplates,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion
