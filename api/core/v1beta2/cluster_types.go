@@ -311,6 +311,7 @@ type ClusterV1Beta1DeprecatedStatus struct {
 }
 
 // Cluster is a Kubernetes cluster: what it should be, and what was last seen of it.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=clusters,shortName=cl,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

@@ -221,6 +221,7 @@ type ClusterClassV1Beta1DeprecatedStatus struct {
 }
 
 // ClusterClass describes Clusters of one shape, which then need only to name it.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=clusterclasses,shortName=cc,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

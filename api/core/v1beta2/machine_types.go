@@ -253,6 +253,7 @@ type MachineV1Beta1DeprecatedStatus struct {
 }
 
 // Machine is one machine that is, or is to become, a Node of a cluster.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=machines,shortName=ma,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

@@ -228,6 +228,7 @@ type MachineDeploymentV1Beta1DeprecatedStatus struct {
 
 // MachineDeployment keeps a number of like Machines and replaces them, a few at a time, when what they should be
 // changes.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=machinedeployments,shortName=md,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

@@ -83,6 +83,7 @@ type MachineDrainRulePodSelector struct {
 
 // MachineDrainRule changes how Pods are treated when the Node of a Machine is drained. If several rules match a Pod,
 // the first by name in alphabetical order applies.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=machinedrainrules,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

@@ -156,6 +156,7 @@ type MachineHealthCheckV1Beta1DeprecatedStatus struct {
 }
 
 // MachineHealthCheck watches Machines of a Cluster and has those repaired that are broken.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=machinehealthchecks,shortName=mhc;mhcs,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

@@ -189,6 +189,7 @@ type MachinePoolV1Beta1DeprecatedStatus struct {
 }
 
 // MachinePool is a group of equal machines that the infrastructure manages as one.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=machinepools,shortName=mp,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion

@@ -191,6 +191,7 @@ type MachineSetV1Beta1DeprecatedStatus struct {
 }
 
 // MachineSet keeps a number of like Machines.
+// +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=machinesets,shortName=ms,scope=Namespaced,categories=cluster-api
 // +kubebuilder:storageversion
