@@ -1,0 +1,2 @@
+// Package plan decides what Slipway does next.
+package plan
