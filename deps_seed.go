@@ -1,0 +1,36 @@
+//go:build seed
+
+package slipway
+
+import (
+	_ "sigs.k8s.io/controller-runtime"
+	_ "k8s.io/kubernetes/pkg/controlplane/apiserver/samples/generic/server"
+	_ "k8s.io/kubernetes/pkg/controller/garbagecollector"
+	_ "k8s.io/kubernetes/pkg/controller/namespace"
+	_ "go.etcd.io/etcd/server/v3/embed"
+	_ "go.etcd.io/etcd/client/v3"
+	_ "github.com/spf13/cobra"
+	_ "k8s.io/cli-runtime/pkg/printers"
+	_ "k8s.io/kubectl/pkg/describe"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "charm.land/bubbletea/v2"
+	_ "charm.land/lipgloss/v2"
+	_ "golang.org/x/term"
+	_ "github.com/evanphx/json-patch/v5"
+	_ "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	_ "github.com/blang/semver/v4"
+	_ "github.com/gobuffalo/flect"
+	_ "github.com/gofrs/flock"
+	_ "gopkg.in/natefinch/lumberjack.v2"
+	_ "github.com/prometheus/client_golang/prometheus"
+	_ "github.com/google/go-cmp/cmp"
+	_ "pgregory.net/rapid"
+	_ "go.uber.org/goleak"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "k8s.io/cluster-bootstrap/token/api"
+	_ "go.etcd.io/bbolt"
+	_ "sigs.k8s.io/yaml"
+	_ "k8s.io/client-go/applyconfigurations/core/v1"
+	_ "k8s.io/component-base/cli"
+	_ "golang.org/x/sync/errgroup"
+)

@@ -1,0 +1,241 @@
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"slipway.dev/slipway/internal/fault"
+	"slipway.dev/slipway/internal/statedir"
+)
+
+// renewEvery is how often a running plane looks at its certificates and its disk.
+const renewEvery = time.Hour
+
+// running is a plane while it runs.
+type running struct {
+	opts  Options
+	state *statedir.Dir
+	pki   *pki
+	etcd  *embed.Etcd
+	api   *apiServer
+	house *housekeeping
+	gate  gate
+}
+
+// Run starts a plane and keeps it until ctx ends, then stops it in order. It changes the process's working directory to
+// the state directory, for etcd's socket. Its errors are *fault.Error where a user can do something about them.
+func Run(ctx context.Context, opts Options) error {
+	if opts.Listen == "" {
+		opts.Listen = "127.0.0.1"
+	}
+	dir, err := filepath.Abs(opts.StateDir)
+	if err != nil {
+		return err
+	}
+	opts.StateDir = dir
+	begin := time.Now()
+	s, err := statedir.Open(dir, opts.Version)
+	if err != nil {
+		return err
+	}
+	r := &running{opts: opts, state: s}
+	// Everything below runs on a context of its own, so that the parts can be stopped in order.
+	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	stopEarly := context.AfterFunc(ctx, func() {
+		if !r.gate.open.Load() {
+			stop()
+		}
+	})
+	defer stopEarly()
+	err = r.start(inner, begin)
+	if err == nil {
+		err = r.keep(ctx)
+	}
+	stop()
+	return errors.Join(err, r.close())
+}
+
+func (r *running) start(ctx context.Context, begin time.Time) error {
+	if err := os.Chdir(r.state.Path); err != nil {
+		return fault.New(err, "cannot use the state directory", err.Error(), r.state.Path, "run as the user that owns it")
+	}
+	if err := statedir.MakeLogDir(r.state.Path); err != nil {
+		return err
+	}
+	var err error
+	if r.pki, err = openPKI(r.state, r.opts.Listen, time.Now()); err != nil {
+		return err
+	}
+	r.opts.report("storage", r.state.Path, begin)
+
+	step := time.Now()
+	if r.etcd, err = startEtcd(ctx, r.state, statedir.LogFile(r.state.Path)); err != nil {
+		return err
+	}
+	r.opts.report("etcd", "3.7", step)
+
+	step = time.Now()
+	ln, err := r.listenAPI()
+	if err != nil {
+		return err
+	}
+	if r.api, err = startAPIServer(ctx, r.state, ln, &r.gate, r.opts.Metrics); err != nil {
+		return fault.As(err, "cannot start the API server", "slipway logs plane")
+	}
+	if err := r.writeKubeconfig(); err != nil {
+		return err
+	}
+	r.opts.report("api", r.endpoint(), step)
+	return r.startControllers(ctx, begin)
+}
+
+func (r *running) startControllers(ctx context.Context, begin time.Time) error {
+	if err := bindAdmins(ctx, r.api.loopback); err != nil {
+		return err
+	}
+	var err error
+	if r.house, err = startHousekeeping(ctx, r.api.loopback); err != nil {
+		return err
+	}
+	if r.opts.Start != nil {
+		api, err := r.webhookDoor()
+		if err != nil {
+			return err
+		}
+		if err := r.opts.Start(ctx, api); err != nil {
+			return fault.As(err, "cannot start the controllers", "slipway logs plane")
+		}
+	}
+	r.gate.open.Store(true)
+	r.opts.report("ready", r.endpoint(), begin)
+	return nil
+}
+
+// listenAPI opens the API server's port and remembers it.
+func (r *running) listenAPI() (net.Listener, error) {
+	wanted := r.opts.Port
+	if wanted == 0 {
+		wanted = r.state.Record.APIPort
+	}
+	ln, err := listen(r.opts.Listen, wanted, defaultPort)
+	if err != nil {
+		return nil, err
+	}
+	if r.state.Record.APIPort == port(ln) && r.state.Record.Version == r.opts.Version {
+		return ln, nil
+	}
+	r.state.Record.APIPort, r.state.Record.Version = port(ln), r.opts.Version
+	return ln, r.state.Save()
+}
+
+// webhookDoor finds a port for webhooks. Nothing outside the plane knows it, so that a taken one is silently replaced.
+func (r *running) webhookDoor() (API, error) {
+	ln, err := listen("127.0.0.1", 0, r.state.Record.WebhookPort)
+	if err != nil {
+		return API{}, err
+	}
+	p := port(ln)
+	if err := ln.Close(); err != nil {
+		return API{}, err
+	}
+	if p != r.state.Record.WebhookPort {
+		r.state.Record.WebhookPort = p
+		if err := r.state.Save(); err != nil {
+			return API{}, err
+		}
+	}
+	return API{
+		Config: rest.CopyConfig(r.api.loopback), WebhookHost: "127.0.0.1", WebhookPort: p,
+		CertDir: r.state.Join("pki", "webhook"), CABundle: r.pki.caPEM, StateDir: r.state.Path,
+	}, nil
+}
+
+func (r *running) endpoint() string {
+	host := r.opts.Listen
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "https://" + net.JoinHostPort(host, fmt.Sprint(r.state.Record.APIPort))
+}
+
+// writeKubeconfig writes the admin kubeconfig with its certificates inside.
+func (r *running) writeKubeconfig() error {
+	cert, err := os.ReadFile(r.pki.file("admin.crt"))
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(r.pki.file("admin.key"))
+	if err != nil {
+		return err
+	}
+	const name = "slipway"
+	cfg := clientcmdapi.NewConfig()
+	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: r.endpoint(), CertificateAuthorityData: r.pki.caPEM}
+	cfg.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
+	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	cfg.CurrentContext = name
+	b, err := clientcmd.Write(*cfg)
+	if err != nil {
+		return err
+	}
+	return statedir.WriteFile(statedir.AdminKubeconfig(r.state.Path), b)
+}
+
+// keep looks after a running plane until ctx ends or a part of it dies.
+func (r *running) keep(ctx context.Context) error {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-r.etcd.Err():
+			return statedir.Diagnose(err.Error(), r.state.Path, "etcd: "+err.Error())
+		case err := <-r.api.done:
+			r.api.done = nil
+			return fault.New(err, "the management plane stopped", "its API server ended", r.endpoint(), "slipway logs plane")
+		case <-tick.C:
+			r.upkeep()
+		}
+	}
+}
+
+func (r *running) upkeep() {
+	renewed, err := r.pki.renew(r.opts.Listen, time.Now())
+	if err == nil && renewed {
+		err = r.writeKubeconfig()
+	}
+	if err != nil {
+		r.opts.report("warning", err.Error(), time.Now())
+	} else if renewed {
+		r.opts.report("credentials", statedir.AdminKubeconfig(r.state.Path), time.Now())
+	}
+	if free, err := statedir.FreeBytes(r.state.Path); err == nil && free < statedir.MinFree {
+		r.opts.report("warning", fmt.Sprintf("only %d MiB are free on the disk of %s", free>>20, r.state.Path), time.Now())
+	}
+}
+
+// close stops what was started, in reverse order. The context that everything runs on has ended already.
+func (r *running) close() error {
+	if r.house != nil {
+		r.house.wait()
+	}
+	if r.api != nil && r.api.done != nil {
+		<-r.api.done
+	}
+	if r.etcd != nil {
+		r.etcd.Close()
+	}
+	return r.state.Close()
+}

@@ -1,0 +1,40 @@
+package statedir
+
+import (
+	"fmt"
+	"strings"
+
+	"slipway.dev/slipway/internal/fault"
+)
+
+// symptom is a text that a dying plane leaves in its log, and what it means to a user.
+type symptom struct {
+	text  string
+	cause string
+	try   string
+}
+
+// symptoms are tried in order; the first whose text occurs in the log wins.
+var symptoms = []symptom{
+	{"no space left on device", "the disk is full", "free some space, then: slipway up"},
+	{"disk quota exceeded", "the disk quota of this user is used up", "free some space, then: slipway up"},
+	{"mvcc: database space exceeded", "the store has reached its size limit of 4 GiB", "delete clusters that are not needed, then: slipway up"},
+	{"walpb: crc mismatch", "the write-ahead log of the store is corrupt", "slipway up --from FILE with your last backup, into a new --state-dir"},
+	{"file is not a database", "the store's file is corrupt", "slipway up --from FILE with your last backup, into a new --state-dir"},
+	{"invalid database", "the store's file is corrupt", "slipway up --from FILE with your last backup, into a new --state-dir"},
+	{"input/output error", "the disk reports errors", "check the disk (dmesg), then restore your last backup elsewhere"},
+	{"permission denied", "a file of the state cannot be read or written by this user", "run as the user that owns the state directory"},
+	{"cannot allocate memory", "the machine is out of memory", "free some memory, then: slipway up"},
+}
+
+// Diagnose turns the last lines of a plane's log and its exit into a *fault.Error. It is for planes that died without
+// saying why themselves, as etcd does on its fatal errors.
+func Diagnose(logTail, stateDir, exit string) *fault.Error {
+	lower := strings.ToLower(logTail)
+	for _, s := range symptoms {
+		if strings.Contains(lower, s.text) {
+			return fault.New(nil, "the management plane stopped", s.cause, stateDir, s.try)
+		}
+	}
+	return fault.New(nil, "the management plane stopped", fmt.Sprintf("its process ended (%s) without saying why", exit), stateDir, "slipway logs plane")
+}
