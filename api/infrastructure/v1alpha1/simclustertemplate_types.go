@@ -10,7 +10,8 @@ import (
 type SimClusterTemplateSpec struct {
 	// template is cloned into the SimCluster of each cluster. Its spec cannot be changed; make a new template instead.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.spec == oldSelf.spec",message="the spec of a template cannot be changed; create a new template and refer to that one"
+	// +kubebuilder:validation:XValidation:rule="has(self.spec.failureDomains) == has(oldSelf.spec.failureDomains) && (!has(self.spec.failureDomains) || self.spec.failureDomains == oldSelf.spec.failureDomains)",message="the failureDomains of a template cannot be changed; create a new template and refer to that one"
+	// +kubebuilder:validation:XValidation:rule="has(self.spec.faults) == has(oldSelf.spec.faults) && (!has(self.spec.faults) || self.spec.faults.size() == oldSelf.spec.faults.size() && self.spec.faults.all(f, oldSelf.spec.faults.exists(o, f.type == o.type && f.zone == o.zone && has(f.duration) == has(o.duration) && (!has(f.duration) || duration(f.duration) == duration(o.duration)))))",message="the faults of a template cannot be changed; create a new template, or change the faults of single SimClusters"
 	Template SimClusterTemplateResource `json:"template,omitempty,omitzero"`
 }
 

@@ -41,9 +41,9 @@ const (
 
 // SimMachineSpec says what one simulated machine shall be. Only providerID and faults may change; another machine takes
 // a new SimMachine.
-// +kubebuilder:validation:XValidation:rule="has(self.failureDomain) == has(oldSelf.failureDomain) && (!has(self.failureDomain) || self.failureDomain == oldSelf.failureDomain)",message="failureDomain cannot be changed; delete the Machine and let a new one take its place"
-// +kubebuilder:validation:XValidation:rule="has(self.bootDelay) == has(oldSelf.bootDelay) && (!has(self.bootDelay) || self.bootDelay == oldSelf.bootDelay)",message="bootDelay cannot be changed; delete the Machine and let a new one take its place"
-// +kubebuilder:validation:XValidation:rule="has(self.capacity) == has(oldSelf.capacity) && (!has(self.capacity) || self.capacity == oldSelf.capacity)",message="capacity cannot be changed; delete the Machine and let a new one take its place"
+// +kubebuilder:validation:XValidation:rule="has(self.failureDomain) == has(oldSelf.failureDomain) && (!has(self.failureDomain) || self.failureDomain == oldSelf.failureDomain)",message="failureDomain cannot be changed; delete the Machine to get a new one, or create a new template"
+// +kubebuilder:validation:XValidation:rule="has(self.bootDelay) == has(oldSelf.bootDelay) && (!has(self.bootDelay) || duration(self.bootDelay) == duration(oldSelf.bootDelay))",message="bootDelay cannot be changed; delete the Machine to get a new one, or create a new template"
+// +kubebuilder:validation:XValidation:rule="has(self.capacity) == has(oldSelf.capacity)",message="capacity cannot be changed; delete the Machine to get a new one, or create a new template"
 type SimMachineSpec struct {
 	// providerID is the machine's name in the simulated world, "sim://" followed by namespace, cluster and machine.
 	// The controller writes it; the Node bears it too.
@@ -81,17 +81,20 @@ type SimMachineSpec struct {
 	Faults []SimMachineFault `json:"faults,omitempty"`
 }
 
-// SimCapacity is what a simulated machine's Node offers to pods.
+// SimCapacity is what a simulated machine's Node offers to pods. Its rules compare amounts, not spellings, since clients
+// that read and write it may turn 4 into "4".
 // +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="has(self.cpu) == has(oldSelf.cpu) && (!has(self.cpu) || quantity(string(self.cpu)).compareTo(quantity(string(oldSelf.cpu))) == 0)",message="cpu cannot be changed; delete the Machine to get a new one, or create a new template"
+// +kubebuilder:validation:XValidation:rule="has(self.memory) == has(oldSelf.memory) && (!has(self.memory) || quantity(string(self.memory)).compareTo(quantity(string(oldSelf.memory))) == 0)",message="memory cannot be changed; delete the Machine to get a new one, or create a new template"
 type SimCapacity struct {
 	// cpu is the number of CPUs, above 0: for example "4" or "500m". When unset, 4.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).sign() > 0",message="give an amount above 0, or leave it out"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="give an amount above 0, or leave it out"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
 	// memory is the amount of memory in bytes, above 0: for example "8Gi". When unset, 8Gi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).sign() > 0",message="give an amount above 0, or leave it out"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="give an amount above 0, or leave it out"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 type SimMachineTemplateSpec struct {
 	// template is cloned into a SimMachine for each new machine. Its spec cannot be changed; make a new template instead.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.spec == oldSelf.spec",message="the spec of a template cannot be changed; create a new template and refer to that one"
+	// +kubebuilder:validation:XValidation:rule="has(self.spec.faults) == has(oldSelf.spec.faults) && (!has(self.spec.faults) || self.spec.faults.size() == oldSelf.spec.faults.size() && self.spec.faults.all(f, oldSelf.spec.faults.exists(o, f.type == o.type && has(f.duration) == has(o.duration) && (!has(f.duration) || duration(f.duration) == duration(o.duration)))))",message="the faults of a template cannot be changed; create a new template, or change the faults of single SimMachines"
 	Template SimMachineTemplateResource `json:"template,omitempty,omitzero"`
 }
 

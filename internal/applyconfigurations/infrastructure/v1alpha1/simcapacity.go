@@ -11,7 +11,8 @@ import (
 // SimCapacityApplyConfiguration represents a declarative configuration of the SimCapacity type for use
 // with apply.
 //
-// SimCapacity is what a simulated machine's Node offers to pods.
+// SimCapacity is what a simulated machine's Node offers to pods. Its rules compare amounts, not spellings, since clients
+// that read and write it may turn 4 into "4".
 type SimCapacityApplyConfiguration struct {
 	// cpu is the number of CPUs, above 0: for example "4" or "500m". When unset, 4.
 	CPU *resource.Quantity `json:"cpu,omitempty"`
