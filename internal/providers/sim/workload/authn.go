@@ -1,0 +1,106 @@
+package workload
+
+import (
+	"crypto/subtle"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// identity is who a request comes from.
+type identity struct {
+	name   string
+	groups []string
+}
+
+const (
+	groupMasters         = "system:masters"
+	groupAuthenticated   = "system:authenticated"
+	groupUnauthenticated = "system:unauthenticated"
+	groupBootstrappers   = "system:bootstrappers"
+	userAnonymous        = "system:anonymous"
+)
+
+var errUnauthorized = errors.New("the credentials are not valid")
+
+// connIdentity remembers what a connection's client certificate said: checking it costs more than most requests.
+type connIdentity struct {
+	once    sync.Once
+	who     *identity
+	expires time.Time
+	err     error
+}
+
+// authenticate finds out who sent a request.
+func (c *Cluster) authenticate(r *http.Request) (*identity, error) {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return c.authenticateToken(strings.TrimSpace(token))
+	}
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return &identity{name: userAnonymous, groups: []string{groupUnauthenticated}}, nil
+	}
+	conn := r.Context().Value(connKey).(*connIdentity)
+	conn.once.Do(func() {
+		leaf := r.TLS.PeerCertificates[0]
+		conn.who, conn.err = c.authenticateCertificate(leaf, r.TLS.PeerCertificates[1:])
+		conn.expires = leaf.NotAfter
+	})
+	if conn.err == nil && c.server.now().After(conn.expires) {
+		return nil, errUnauthorized
+	}
+	return conn.who, conn.err
+}
+
+func (c *Cluster) authenticateCertificate(leaf *x509.Certificate, chain []*x509.Certificate) (*identity, error) {
+	intermediates := x509.NewCertPool()
+	for _, cert := range chain {
+		intermediates.AddCert(cert)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots: c.creds.Load().clients, Intermediates: intermediates, CurrentTime: c.server.now(),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err != nil || leaf.Subject.CommonName == "" {
+		return nil, errUnauthorized
+	}
+	return &identity{
+		name:   leaf.Subject.CommonName,
+		groups: append(slices.Clone(leaf.Subject.Organization), groupAuthenticated),
+	}, nil
+}
+
+// authenticateToken accepts bootstrap tokens: "<id>.<secret>" as in the Secret bootstrap-token-<id>.
+func (c *Cluster) authenticateToken(token string) (*identity, error) {
+	id, secret, ok := strings.Cut(token, ".")
+	if !ok || len(id) != 6 || len(secret) != 16 {
+		return nil, errUnauthorized
+	}
+	s, err := Read[*corev1.Secret](c.store, types.NamespacedName{Namespace: "kube-system", Name: "bootstrap-token-" + id})
+	if err != nil || s.Type != corev1.SecretTypeBootstrapToken || s.DeletionTimestamp != nil {
+		return nil, errUnauthorized
+	}
+	same := subtle.ConstantTimeCompare(s.Data["token-secret"], []byte(secret)) == 1
+	if !same || string(s.Data["token-id"]) != id || string(s.Data["usage-bootstrap-authentication"]) != "true" {
+		return nil, errUnauthorized
+	}
+	if text := string(s.Data["expiration"]); text != "" {
+		expires, err := time.Parse(time.RFC3339, text)
+		if err != nil || !c.server.now().Before(expires) {
+			return nil, errUnauthorized
+		}
+	}
+	groups := []string{groupBootstrappers}
+	for g := range strings.SplitSeq(string(s.Data["auth-extra-groups"]), ",") {
+		if g = strings.TrimSpace(g); strings.HasPrefix(g, groupBootstrappers+":") && !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	return &identity{name: "system:bootstrap:" + id, groups: append(groups, groupAuthenticated)}, nil
+}
