@@ -19,9 +19,9 @@ type Options struct {
 	Port int
 	// Version is this Slipway's version. A state written by a newer one is refused.
 	Version string
-	// Start is called when the API server answers. It starts what lives beside it (controllers, webhooks) and returns
-	// once that is ready. Nil starts nothing.
-	Start func(ctx context.Context, api API) error
+	// Start is called when the API server answers. It starts what lives beside it (controllers, webhooks), returns once
+	// that is ready, and sends on the channel when it has ended, which it does when ctx ends. Nil starts nothing.
+	Start func(ctx context.Context, api API) (ended <-chan error, err error)
 	// Report is called with each step of the start, and again when the credentials were renewed. Nil reports nothing.
 	Report func(Step)
 	// Metrics are served at /metrics beside the API server's own.
@@ -32,7 +32,7 @@ type Options struct {
 type API struct {
 	// Config reaches the API server with all rights.
 	Config *rest.Config
-	// WebhookAddr is a loopback host:port that is reserved for webhooks.
+	// WebhookHost is the loopback address for webhooks.
 	WebhookHost string
 	// WebhookPort is the port on WebhookHost.
 	WebhookPort int

@@ -30,6 +30,8 @@ type running struct {
 	api   *apiServer
 	house *housekeeping
 	gate  gate
+	// beside ends when what Options.Start started has ended; nil when nothing was started.
+	beside <-chan error
 }
 
 // Run starts a plane and keeps it until ctx ends, then stops it in order. It changes the process's working directory to
@@ -113,7 +115,7 @@ func (r *running) startControllers(ctx context.Context, begin time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := r.opts.Start(ctx, api); err != nil {
+		if r.beside, err = r.opts.Start(ctx, api); err != nil {
 			return fault.As(err, "cannot start the controllers", "slipway logs plane")
 		}
 	}
@@ -205,6 +207,9 @@ func (r *running) keep(ctx context.Context) error {
 		case err := <-r.api.done:
 			r.api.done = nil
 			return fault.New(err, "the management plane stopped", "its API server ended", r.endpoint(), "slipway logs plane")
+		case err := <-r.beside:
+			r.beside = nil
+			return fault.As(err, "the management plane stopped: its controllers ended", "slipway logs plane")
 		case <-tick.C:
 			r.upkeep()
 		}
@@ -228,6 +233,10 @@ func (r *running) upkeep() {
 
 // close stops what was started, in reverse order. The context that everything runs on has ended already.
 func (r *running) close() error {
+	var err error
+	if r.beside != nil {
+		err = <-r.beside
+	}
 	if r.house != nil {
 		r.house.wait()
 	}
@@ -237,5 +246,5 @@ func (r *running) close() error {
 	if r.etcd != nil {
 		r.etcd.Close()
 	}
-	return r.state.Close()
+	return errors.Join(err, r.state.Close())
 }

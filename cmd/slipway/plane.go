@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"slipway.dev/slipway/internal/cli"
+	"slipway.dev/slipway/internal/manager"
+	"slipway.dev/slipway/internal/plane"
+	"slipway.dev/slipway/internal/supervisor"
+)
+
+// gcPercent trades a little CPU for memory: the plane shares a laptop with its user's other programs.
+const gcPercent = 50
+
+// runPlane is the plane's process: the child of `slipway up`.
+func runPlane(ctx context.Context, opts cli.PlaneOptions) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	logger := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger.WithName("apiserver").V(1))
+	report := supervisor.NewReporter()
+	return plane.Run(ctx, plane.Options{
+		StateDir: opts.StateDir, Listen: opts.Listen, Port: opts.Port, Version: opts.Version, Metrics: metricsHandler(),
+		Report: func(s plane.Step) { report.Step(supervisor.Step(s)) },
+		Start: func(ctx context.Context, api plane.API) (<-chan error, error) {
+			return manager.Start(ctx, api.Config, manager.Options{
+				WebhookHost: api.WebhookHost, WebhookPort: api.WebhookPort, CertDir: api.CertDir, CABundle: api.CABundle,
+				StateDir: api.StateDir, WithoutControllers: !opts.Controllers,
+				Report: func(name, detail string, since time.Time) {
+					report.Step(supervisor.Step{Name: name, Detail: detail, Took: time.Since(since)})
+				},
+			})
+		},
+	})
+}
+
+// metricsHandler serves the API server's metrics and the controllers' together.
+func metricsHandler() http.Handler {
+	return promhttp.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, metrics.Registry}, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}

@@ -1,0 +1,40 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"slipway.dev/slipway/internal/remote"
+)
+
+// controllerDefaults hold for every controller. Names need not be unique in the process: tests run several managers.
+func controllerDefaults() config.Controller {
+	return config.Controller{SkipNameValidation: new(true), CacheSyncTimeout: time.Minute, MaxConcurrentReconciles: 10}
+}
+
+// addControllers sets up every controller and returns their number.
+func addControllers(_ context.Context, mgr ctrl.Manager, _ Options) (int, error) {
+	clusters, err := remote.New(remote.Options{Reader: mgr.GetClient(), Registerer: metrics.Registry, Log: mgr.GetLogger()})
+	if err != nil {
+		return 0, err
+	}
+	added := 0
+	for _, c := range []struct {
+		name  string
+		setup func(ctrl.Manager, controller.Options) error
+	}{
+		{"remote", clusters.SetupWithManager},
+	} {
+		if err := c.setup(mgr, controller.Options{}); err != nil {
+			return added, fmt.Errorf("set up controller %s: %w", c.name, err)
+		}
+		added++
+	}
+	return added, nil
+}

@@ -1,0 +1,151 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
+	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+)
+
+// Options say what a manager runs and where it is reached.
+type Options struct {
+	// WebhookHost and WebhookPort are where the webhooks listen.
+	WebhookHost string
+	WebhookPort int
+	// CertDir holds tls.crt and tls.key of the webhooks; CABundle is the PEM of the CA that signed them.
+	CertDir  string
+	CABundle []byte
+	// StateDir is where the sim provider keeps its clusters.
+	StateDir string
+	// WithoutControllers installs kinds and webhooks only, for developing controllers outside.
+	WithoutControllers bool
+	// Report is called with each step: its name, a detail, and when it began. Nil reports nothing.
+	Report func(name, detail string, since time.Time)
+}
+
+func (o Options) report(name, detail string, since time.Time) {
+	if o.Report != nil {
+		o.Report(name, detail, since)
+	}
+}
+
+// Scheme knows every kind that the manager reads or writes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	utilruntime.Must(clusterv1.AddToScheme(s))
+	utilruntime.Must(bootstrapv1.AddToScheme(s))
+	utilruntime.Must(controlplanev1.AddToScheme(s))
+	utilruntime.Must(infrav1.AddToScheme(s))
+	return s
+}
+
+// Start installs the kinds, starts webhooks and controllers, and returns when the webhooks answer and the caches are
+// filled. The channel delivers the manager's end, which comes when ctx ends.
+func Start(ctx context.Context, cfg *rest.Config, opts Options) (<-chan error, error) {
+	begin := time.Now()
+	cfg = withWriteCounts(rest.CopyConfig(cfg))
+	cfg.QPS, cfg.Burst = -1, 0 // The API server is ours; its own limits hold.
+	scheme := Scheme()
+	direct, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	kinds, err := InstallKinds(ctx, direct)
+	if err != nil {
+		return nil, err
+	}
+	opts.report("kinds", fmt.Sprintf("%d installed", kinds), begin)
+
+	begin = time.Now()
+	mgr, err := newManager(cfg, scheme, opts)
+	if err != nil {
+		return nil, err
+	}
+	count := 0
+	if !opts.WithoutControllers {
+		if count, err = addControllers(ctx, mgr, opts); err != nil {
+			return nil, err
+		}
+	}
+	if err := addWebhooks(mgr); err != nil {
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	if err := ready(ctx, mgr, direct, opts, ended); err != nil {
+		return nil, err
+	}
+	opts.report("controllers", fmt.Sprintf("%d running, webhooks answering", count), begin)
+	return ended, nil
+}
+
+func newManager(cfg *rest.Config, scheme *runtime.Scheme, opts Options) (ctrl.Manager, error) {
+	labelled, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                  scheme,
+		Metrics:                 server.Options{BindAddress: "0"},
+		HealthProbeBindAddress:  "0",
+		WebhookServer:           newWebhookServer(opts),
+		GracefulShutdownTimeout: new(10 * time.Second),
+		Controller:              controllerDefaults(),
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				// Secrets of clusters carry the cluster's label; others are none of our business.
+				&corev1.Secret{}: {Label: labels.NewSelector().Add(*labelled)},
+			},
+		},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}, Unstructured: true}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// ready returns when the webhooks listen, the configurations that send objects to them are in place, and the caches are
+// filled.
+func ready(ctx context.Context, mgr ctrl.Manager, direct client.Client, opts Options, ended <-chan error) error {
+	started := mgr.GetWebhookServer().StartedChecker()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for started((&http.Request{}).WithContext(ctx)) != nil {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("run the controllers: %w", err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	if err := installWebhooks(ctx, direct, opts); err != nil {
+		return err
+	}
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
