@@ -301,13 +301,13 @@ type ClusterV1Beta1DeprecatedStatus struct {
 
 	// failureReason was one word for a failure that nothing but a person could mend.
 	// +optional
-	FailureReason string `json:"failureReason,omitempty"`
+	FailureReason *string `json:"failureReason,omitempty"`
 
 	// failureMessage told more about such a failure.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=10240
-	FailureMessage string `json:"failureMessage,omitempty"`
+	FailureMessage *string `json:"failureMessage,omitempty"`
 }
 
 // Cluster is a Kubernetes cluster: what it should be, and what was last seen of it.

@@ -45,7 +45,7 @@ type Condition struct {
 
 	// lastTransitionTime is when status last changed.
 	// +required
-	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty,omitzero"`
+	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty"`
 
 	// reason is one word in CamelCase for why the condition has its status.
 	// +optional

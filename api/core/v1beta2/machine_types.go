@@ -243,13 +243,13 @@ type MachineV1Beta1DeprecatedStatus struct {
 
 	// failureReason was one word for a failure that nothing but a person could mend.
 	// +optional
-	FailureReason string `json:"failureReason,omitempty"`
+	FailureReason *string `json:"failureReason,omitempty"`
 
 	// failureMessage told more about such a failure.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=10240
-	FailureMessage string `json:"failureMessage,omitempty"`
+	FailureMessage *string `json:"failureMessage,omitempty"`
 }
 
 // Machine is one machine that is, or is to become, a Node of a cluster.

@@ -169,13 +169,13 @@ type MachineSetV1Beta1DeprecatedStatus struct {
 
 	// failureReason was one word for a failure that nothing but a person could mend.
 	// +optional
-	FailureReason string `json:"failureReason,omitempty"`
+	FailureReason *string `json:"failureReason,omitempty"`
 
 	// failureMessage told more about such a failure.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=10240
-	FailureMessage string `json:"failureMessage,omitempty"`
+	FailureMessage *string `json:"failureMessage,omitempty"`
 
 	// fullyLabeledReplicas is the number of Machines that carry all labels of the template.
 	// +optional

@@ -202,7 +202,7 @@ type KubeadmControlPlaneV1Beta1DeprecatedStatus struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=10240
-	FailureMessage string `json:"failureMessage,omitempty"`
+	FailureMessage *string `json:"failureMessage,omitempty"`
 
 	// updatedReplicas is how many machines match the spec.
 	// +optional
