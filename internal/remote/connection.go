@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,6 +44,7 @@ type connection struct {
 	etcd      *etcdPool
 	end       context.CancelFunc
 	follow    func(*watched) // starts a watch that ends with the connection
+	told      atomic.Bool    // set once subscribers know of the connection; what was there before is no news
 
 	kinds  kinds
 	client func() (client.Client, error)
@@ -59,21 +61,22 @@ func (c *Clusters) newConnection(key types.NamespacedName, config *rest.Config) 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errMalformed, err)
 	}
-	base, _, err := rest.DefaultServerUrlFor(config)
+	forward, err := newForwarder(config, c.options)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errMalformed, err)
+		return nil, err
 	}
 	d := &door{next: authenticated, timeout: c.options.Timeout, now: c.options.Now}
 	conn := &connection{
-		key: key, config: config, transport: transport, door: d, http: &http.Client{Transport: d}, base: base, kinds: c.kinds,
-		etcd: newEtcdPool(&forwarder{config: config, base: base, timeout: c.options.EtcdDialTimeout}),
+		key: key, config: config, transport: transport, door: d, http: &http.Client{Transport: d}, base: forward.base, kinds: c.kinds,
+		etcd: newEtcdPool(forward),
 	}
-	conn.nodes = newNodeStore(func(name, providerID string) {
-		c.nodeChanges.publish(NodeEvent{Cluster: key, Name: name, ProviderID: providerID})
-	})
-	conn.pods = newPodStore(func(node string) {
-		c.nodeChanges.publish(NodeEvent{Cluster: key, Name: node, ProviderID: conn.nodes.providerID(node)})
-	})
+	publish := func(name, providerID string) {
+		if conn.told.Load() {
+			c.nodeChanges.publish(NodeEvent{Cluster: key, Name: name, ProviderID: providerID})
+		}
+	}
+	conn.nodes = newNodeStore(publish)
+	conn.pods = newPodStore(func(node string) { publish(node, conn.nodes.providerID(node)) })
 	if err := conn.makeClients(c.options, c.codecs); err != nil {
 		return nil, err
 	}

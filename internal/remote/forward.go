@@ -45,6 +45,14 @@ type forwarder struct {
 	noTunnel atomic.Bool
 }
 
+func newForwarder(config *rest.Config, options Options) (*forwarder, error) {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	return &forwarder{config: config, base: base, timeout: options.EtcdDialTimeout}, nil
+}
+
 // dial connects to a port of a Pod. ctx bounds the dialling, not the connection.
 func (f *forwarder) dial(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)

@@ -125,6 +125,7 @@ func (c *Clusters) opened(ctx context.Context, cl *cluster, conn *connection, no
 	cl.told, cl.toldBroken = 0, false // Opened tells it
 	c.succeeded(cl, now)
 	cl.probeDue = now.Add(jittered(c.options.ProbeInterval))
+	conn.told.Store(true)
 	for _, w := range conn.watches {
 		if !w.skipped {
 			conn.follow(w)
