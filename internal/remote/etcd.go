@@ -9,7 +9,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -65,7 +64,7 @@ type Etcd struct {
 	conn     *connection
 	contact  *etcdMember
 	// status is what the contact said when it was reached; leader is the ID of the leading member.
-	status *clientv3.StatusResponse
+	status *etcdserverpb.StatusResponse
 	leader uint64
 }
 
@@ -112,20 +111,25 @@ func (e *Etcd) Contact() string { return e.contact.node }
 // Close gives back the connection, which is kept a few seconds for the next caller.
 func (e *Etcd) Close() { e.release(e.contact) }
 
-// reach returns a connection to the member on a Node that has just answered.
-func (e *Etcd) reach(ctx context.Context, node string) (*etcdMember, *clientv3.StatusResponse, error) {
-	m, err := e.conn.etcd.take(node, e.clusters.options)
-	if err != nil {
-		return nil, nil, fmt.Errorf("etcd member on %s: %w", node, err)
-	}
+// reach returns a connection to the member on a Node that has just answered. A connection that was lying around may
+// have died meanwhile, which says nothing of the member.
+func (e *Etcd) reach(ctx context.Context, node string) (*etcdMember, *etcdserverpb.StatusResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, e.clusters.options.EtcdDialTimeout)
 	defer cancel()
-	status, err := m.client.Status(bounded, m.endpoint())
-	if err != nil {
+	for {
+		m, used, err := e.conn.etcd.take(node, e.clusters.options)
+		if err != nil {
+			return nil, nil, fmt.Errorf("etcd member on %s: %w", node, err)
+		}
+		status, err := m.maintenance.Status(bounded, &etcdserverpb.StatusRequest{})
+		if err == nil {
+			return m, status, nil
+		}
 		e.conn.etcd.discard(m)
-		return nil, nil, fmt.Errorf("etcd member on %s: ask for its status: %w", node, m.explain(err))
+		if !used {
+			return nil, nil, fmt.Errorf("etcd member on %s: ask for its status: %w", node, err)
+		}
 	}
-	return m, status, nil
 }
 
 func (e *Etcd) release(m *etcdMember) {
@@ -141,7 +145,7 @@ func (e *Etcd) bound(ctx context.Context) (context.Context, context.CancelFunc) 
 func (e *Etcd) Members(ctx context.Context) ([]Member, error) {
 	bounded, cancel := e.bound(ctx)
 	defer cancel()
-	list, err := e.contact.client.MemberList(bounded)
+	list, err := e.contact.cluster.MemberList(bounded, &etcdserverpb.MemberListRequest{Linearizable: true})
 	if err != nil {
 		return nil, fmt.Errorf("list etcd members by way of %s: %w", e.contact.node, err)
 	}
@@ -208,7 +212,9 @@ func (e *Etcd) ask(ctx context.Context, member *Member) {
 func (e *Etcd) Alarms(ctx context.Context) (map[uint64][]Alarm, error) {
 	bounded, cancel := e.bound(ctx)
 	defer cancel()
-	answer, err := e.contact.client.AlarmList(bounded)
+	answer, err := e.contact.maintenance.Alarm(bounded, &etcdserverpb.AlarmRequest{
+		Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NONE,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list etcd alarms by way of %s: %w", e.contact.node, err)
 	}
@@ -234,7 +240,7 @@ func (e *Etcd) MoveLeader(ctx context.Context, to uint64) error {
 	if leader == to {
 		return nil
 	}
-	list, err := e.contact.client.MemberList(bounded)
+	list, err := e.contact.cluster.MemberList(bounded, &etcdserverpb.MemberListRequest{Linearizable: true})
 	if err != nil {
 		return fmt.Errorf("list etcd members by way of %s: %w", e.contact.node, err)
 	}
@@ -249,7 +255,7 @@ func (e *Etcd) MoveLeader(ctx context.Context, to uint64) error {
 		}
 		defer e.release(m)
 	}
-	if _, err := m.client.MoveLeader(bounded, to); err != nil {
+	if _, err := m.maintenance.MoveLeader(bounded, &etcdserverpb.MoveLeaderRequest{TargetID: to}); err != nil {
 		return fmt.Errorf("move etcd leadership from %x to %x: %w", leader, to, err)
 	}
 	e.leader = to
@@ -260,8 +266,8 @@ func (e *Etcd) MoveLeader(ctx context.Context, to uint64) error {
 func (e *Etcd) RemoveMember(ctx context.Context, id uint64) error {
 	bounded, cancel := e.bound(ctx)
 	defer cancel()
-	_, err := e.contact.client.MemberRemove(bounded, id)
-	if err != nil && !errors.Is(err, rpctypes.ErrMemberNotFound) {
+	_, err := e.contact.cluster.MemberRemove(bounded, &etcdserverpb.MemberRemoveRequest{ID: id})
+	if err != nil && !errors.Is(rpctypes.Error(err), rpctypes.ErrMemberNotFound) {
 		return fmt.Errorf("remove etcd member %x by way of %s: %w", id, e.contact.node, err)
 	}
 	return nil
@@ -271,8 +277,8 @@ func (e *Etcd) RemoveMember(ctx context.Context, id uint64) error {
 func (e *Etcd) PromoteMember(ctx context.Context, id uint64) error {
 	bounded, cancel := e.bound(ctx)
 	defer cancel()
-	_, err := e.contact.client.MemberPromote(bounded, id)
-	if err != nil && !errors.Is(err, rpctypes.ErrMemberNotLearner) {
+	_, err := e.contact.cluster.MemberPromote(bounded, &etcdserverpb.MemberPromoteRequest{ID: id})
+	if err != nil && !errors.Is(rpctypes.Error(err), rpctypes.ErrMemberNotLearner) {
 		return fmt.Errorf("promote etcd member %x by way of %s: %w", id, e.contact.node, err)
 	}
 	return nil

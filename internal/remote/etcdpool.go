@@ -10,9 +10,10 @@ import (
 	"sync"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,13 +42,13 @@ type etcdPool struct {
 	closed  bool
 }
 
-// etcdMember is a connection to one member.
+// etcdMember is a connection to one member. The calls are etcd's own gRPC ones: its client library would wait out the
+// deadline for a member that is down, and dial anew for each status.
 type etcdMember struct {
-	node   string
-	client *clientv3.Client
-
-	dialMu  sync.Mutex // guards dialErr
-	dialErr error      // why the last dial did not succeed
+	node        string
+	conn        *grpc.ClientConn
+	cluster     etcdserverpb.ClusterClient
+	maintenance etcdserverpb.MaintenanceClient
 
 	users int       // guarded by etcdPool.mu, as is what follows
 	idle  time.Time // since when there are none
@@ -58,59 +59,46 @@ func newEtcdPool(forward *forwarder) *etcdPool {
 	return &etcdPool{forward: forward, members: map[string]*etcdMember{}}
 }
 
-// endpoint is how the member is called; it is the name of its Pod.
-func (m *etcdMember) endpoint() string { return "https://" + m.host() }
-
-func (m *etcdMember) host() string { return string(EtcdServer) + "-" + m.node }
-
-// explain adds to an error of gRPC, which says no more than that time is up, why no connection came about.
-func (m *etcdMember) explain(err error) error {
-	m.dialMu.Lock()
-	defer m.dialMu.Unlock()
-	if m.dialErr != nil {
-		return fmt.Errorf("%w (%w)", m.dialErr, err)
-	}
-	return err
-}
-
-func (m *etcdMember) dialled(err error) {
-	m.dialMu.Lock()
-	defer m.dialMu.Unlock()
-	m.dialErr = err
-}
-
-// take returns the connection to the member on a Node, for one more user. Nothing is dialled before the first call.
-func (p *etcdPool) take(node string, options Options) (*etcdMember, error) {
+// take returns the connection to the member on a Node, for one more user, and whether it has been used before. Nothing
+// is dialled before the first call.
+func (p *etcdPool) take(node string, options Options) (*etcdMember, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, ErrNotConnected
+		return nil, false, ErrNotConnected
 	}
 	if m, ok := p.members[node]; ok {
 		m.users++
-		return m, nil
+		return m, true, nil
 	}
-	m := &etcdMember{node: node, users: 1}
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints:          []string{m.endpoint()},
-		DialTimeout:        options.EtcdDialTimeout,
-		TLS:                memberTLS(p.tls, node),
-		MaxCallRecvMsgSize: maxEtcdAnswer,
-		Logger:             zap.NewNop(),
-		DialOptions: []grpc.DialOption{
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-				conn, err := p.forward.dial(ctx, metav1.NamespaceSystem, m.host(), etcdPort)
-				m.dialled(err)
-				return conn, err
-			}),
-		},
-	})
+	conn, err := p.open(node, options)
+	if err != nil {
+		return nil, false, err
+	}
+	m := &etcdMember{
+		node: node, users: 1, conn: conn,
+		cluster: etcdserverpb.NewClusterClient(conn), maintenance: etcdserverpb.NewMaintenanceClient(conn),
+	}
+	p.members[node] = m
+	return m, false, nil
+}
+
+func (p *etcdPool) open(node string, options Options) (*grpc.ClientConn, error) {
+	pod := string(EtcdServer) + "-" + node
+	conn, err := grpc.NewClient("passthrough:///"+pod,
+		grpc.WithTransportCredentials(credentials.NewTLS(memberTLS(p.tls, node))),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return p.forward.dial(ctx, metav1.NamespaceSystem, pod, etcdPort)
+		}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: options.EtcdDialTimeout}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxEtcdAnswer)),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithUserAgent(options.UserAgent),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	m.client = client
-	p.members[node] = m
-	return m, nil
+	return conn, nil
 }
 
 // giveBack ends one use of a connection and returns when it may be closed.
@@ -120,7 +108,7 @@ func (p *etcdPool) giveBack(m *etcdMember, now time.Time, idle time.Duration) ti
 	m.users--
 	m.idle = now
 	if m.users == 0 && m.stale {
-		_ = m.client.Close()
+		_ = m.conn.Close()
 	}
 	return now.Add(idle)
 }
@@ -135,7 +123,7 @@ func (p *etcdPool) discard(m *etcdMember) {
 		delete(p.members, m.node)
 	}
 	if m.users == 0 {
-		_ = m.client.Close()
+		_ = m.conn.Close()
 	}
 }
 
@@ -151,7 +139,7 @@ func (p *etcdPool) reap(now time.Time, idle time.Duration) time.Time {
 		case m.users > 0: // giving it back makes it due
 		case !end.After(now):
 			delete(p.members, node)
-			_ = m.client.Close()
+			_ = m.conn.Close()
 		case next.IsZero() || end.Before(next):
 			next = end
 		}
@@ -165,7 +153,7 @@ func (p *etcdPool) close() {
 	defer p.mu.Unlock()
 	p.closed = true
 	for _, m := range p.members {
-		_ = m.client.Close()
+		_ = m.conn.Close()
 	}
 	clear(p.members)
 }

@@ -329,7 +329,9 @@ func newWorld(tb testing.TB, options Options, failingAfter ...time.Duration) *wo
 	return w
 }
 
-func key(name string) types.NamespacedName { return types.NamespacedName{Namespace: "default", Name: name} }
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "default", Name: name}
+}
 
 // admit gives a cluster its kubeconfig Secret and says so.
 func (w *world) admit(name string, kubeconfig []byte) types.NamespacedName {
