@@ -21,7 +21,7 @@ type Clone struct {
 	Name string
 	// Namespace of the object.
 	Namespace string
-	// ClusterName becomes the label that ties the object to its Cluster.
+	// ClusterName becomes the label that ties the object to its Cluster; empty for none.
 	ClusterName string
 	// Owners of the object.
 	Owners []metav1.OwnerReference
@@ -54,7 +54,7 @@ func (o *Object) Clone(c Clone) (*unstructured.Unstructured, error) {
 	clone.SetGroupVersionKind(gvk.GroupVersion().WithKind(KindFromTemplate(gvk.Kind)))
 	clone.SetName(c.Name)
 	clone.SetNamespace(c.Namespace)
-	clone.SetLabels(merge(labels, c.Labels, map[string]string{clusterv1.ClusterNameLabel: c.ClusterName}))
+	clone.SetLabels(merge(labels, c.Labels, c.clusterLabel()))
 	clone.SetAnnotations(merge(annotations, c.Annotations, map[string]string{
 		clusterv1.TemplateClonedFromNameAnnotation:      o.Name(),
 		clusterv1.TemplateClonedFromGroupKindAnnotation: gvk.GroupKind().String(),
@@ -64,6 +64,13 @@ func (o *Object) Clone(c Clone) (*unstructured.Unstructured, error) {
 		clone.Object["spec"] = runtime.DeepCopyJSONValue(spec)
 	}
 	return clone, nil
+}
+
+func (c Clone) clusterLabel() map[string]string {
+	if c.ClusterName == "" {
+		return nil
+	}
+	return map[string]string{clusterv1.ClusterNameLabel: c.ClusterName}
 }
 
 // ClonedFrom returns the template that an object says it was made from; ok is false when it does not say.

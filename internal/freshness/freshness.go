@@ -63,8 +63,9 @@ func New(now func() time.Time) *Tracker {
 	return &Tracker{now: now, owners: map[types.UID]*state{}}
 }
 
-// Wrote remembers that obj, a child of the owner or the owner itself, was created or changed and has the given object's
-// UID and resourceVersion now. Call it with what the API server returned.
+// Wrote remembers that obj, a child of the owner, was created or changed and has the given object's UID and
+// resourceVersion now. Call it with what the API server returned, and only for children of the kinds that Fresh is shown
+// and lists: another object would be waited for in vain and cost a list.
 func (t *Tracker) Wrote(owner types.UID, obj metav1.Object) {
 	t.remember(owner, obj.GetUID(), write{version: obj.GetResourceVersion()})
 }
@@ -91,7 +92,7 @@ func (t *Tracker) Reset() {
 
 // Fresh returns nil when seen, which are the owner's children as the cache shows them, holds all that was written for
 // the owner: then the owner's controller may create and delete on what it saw. Call it right before acting, with the
-// children on which the decision rests. It returns a quiet *outcome.Wait while the cache lags, and the list's error.
+// children on which the decision rests, neither more nor fewer kinds than the list has. It returns a quiet *outcome.Wait while the cache lags, and the list's error.
 // The list is called on the first look at an owner and when the cache has lagged for long.
 func (t *Tracker) Fresh(ctx context.Context, owner types.UID, seen []metav1.Object, list ListFunc) error {
 	if t.mustLook(owner, seen) {
