@@ -3,11 +3,14 @@ package oracle
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand"
+	"reflect"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	upstreambootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	upstreamv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/randfill"
@@ -19,11 +22,58 @@ import (
 // maxSchemaDepth bounds the schemas of variables, whose types contain themselves.
 const maxSchemaDepth = 2
 
-// newFiller returns a filler that gives the same values for the same seed, on either side's types.
+// fill gives an object of either side random values, the same ones for the same seed.
+func fill(seed int64, object any) {
+	newFiller(seed).Fill(object)
+	thin(rand.New(rand.NewSource(seed)), reflect.ValueOf(object).Elem())
+}
+
+// thin empties some fields of a filled object, since the filler leaves few of them out: absent and empty are where two
+// implementations part first.
+func thin(rng *rand.Rand, v reflect.Value) {
+	if _, opaque := v.Addr().Interface().(json.Marshaler); opaque {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Field(i); field.CanSet() {
+				thinField(rng, field)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			thin(rng, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			thin(rng, v.Index(i))
+		}
+	}
+}
+
+func thinField(rng *rand.Rand, field reflect.Value) {
+	_, opaque := field.Addr().Interface().(json.Marshaler)
+	switch field.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		opaque = false
+	case reflect.Struct:
+	default:
+		return
+	}
+	if !opaque && rng.Intn(6) == 0 {
+		field.SetZero()
+		return
+	}
+	thin(rng, field)
+}
+
+// newFiller returns a filler that knows the types with a form of their own.
 func newFiller(seed int64) *randfill.Filler {
 	depth := 0
 	return randfill.NewWithSeed(seed).NilChance(0.35).NumElements(0, 3).Funcs(
 		fillTypeMeta, fillObjectMeta, fillTime,
+		func(i *intstr.IntOrString, c randfill.Continue) { i.RandFill(c) },
 		func(j *apiextensionsv1.JSON, c randfill.Continue) { j.Raw = randomJSON(c) },
 		func(j *clusterv1.JSON, c randfill.Continue) { j.Raw = randomJSON(c) },
 		func(s *upstreamv1.JSONSchemaProps, c randfill.Continue) {

@@ -11,7 +11,7 @@ import (
 )
 
 // rounds is how many random objects each kind is tried with, in each direction.
-const rounds = 400
+const rounds = 300
 
 func TestUpstreamObject_SurvivesOurTypes(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestUpstreamObject_SurvivesOurTypes(t *testing.T) {
 			t.Parallel()
 			for seed := range int64(rounds) {
 				object := k.theirs()
-				newFiller(seed).Fill(object)
+				fill(seed, object)
 				requireSurvives(t, seed, encode(t, object), k.theirs, k.ours)
 			}
 		})
@@ -34,7 +34,7 @@ func TestOurObject_SurvivesUpstreamTypesButForStatusSlipway(t *testing.T) {
 			t.Parallel()
 			for seed := range int64(rounds) {
 				object := k.ours()
-				newFiller(seed).Fill(object)
+				fill(seed, object)
 				requireSurvives(t, seed, withoutStatusSlipway(t, encode(t, object)), k.ours, k.theirs)
 			}
 		})

@@ -337,7 +337,7 @@ type Cluster struct {
 
 	// metadata is the standard metadata of an object.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says what the cluster should be.
 	// +required

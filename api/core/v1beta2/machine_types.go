@@ -277,7 +277,7 @@ type Machine struct {
 
 	// metadata is the standard metadata of an object.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says what the machine should be.
 	// +required

@@ -250,7 +250,7 @@ type MachineDeployment struct {
 
 	// metadata is the standard metadata of an object.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says what the MachineDeployment should be.
 	// +required

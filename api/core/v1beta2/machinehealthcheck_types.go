@@ -170,7 +170,7 @@ type MachineHealthCheck struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says which Machines are watched and what is done about broken ones.
 	// +required

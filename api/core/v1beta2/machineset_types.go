@@ -211,7 +211,7 @@ type MachineSet struct {
 
 	// metadata is the standard metadata of an object.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says what the MachineSet should be.
 	// +required

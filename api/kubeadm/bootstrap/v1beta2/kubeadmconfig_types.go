@@ -223,7 +223,7 @@ type KubeadmConfig struct {
 
 	// metadata is the standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says what the machine shall be. When unset, everything is left to the controller and to kubeadm.
 	// +optional

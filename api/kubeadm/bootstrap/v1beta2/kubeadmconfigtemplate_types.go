@@ -40,7 +40,7 @@ type KubeadmConfigTemplate struct {
 
 	// metadata is the standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec holds the KubeadmConfig to be cloned.
 	// +optional

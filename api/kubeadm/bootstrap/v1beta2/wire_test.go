@@ -43,7 +43,7 @@ func TestWire_KeepsWhatDiffersFromUnset(t *testing.T) {
 		{
 			name: "an empty object has neither spec nor status",
 			in:   KubeadmConfig{},
-			want: `{}`,
+			want: `{"metadata":{}}`,
 		},
 	}
 	for _, tt := range tests {

@@ -242,7 +242,7 @@ type KubeadmControlPlane struct {
 
 	// metadata is the standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec says what the control plane shall be.
 	// +required

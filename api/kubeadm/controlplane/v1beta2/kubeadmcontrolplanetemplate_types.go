@@ -98,7 +98,7 @@ type KubeadmControlPlaneTemplate struct {
 
 	// metadata is the standard object metadata.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec holds the KubeadmControlPlane to be cloned.
 	// +optional
