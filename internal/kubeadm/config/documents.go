@@ -55,7 +55,7 @@ type Documents struct {
 	Join    *JoinConfiguration
 }
 
-// Marshal writes the documents as one YAML file in a version. Dropped names, sorted by place, what that version has no
+// Marshal writes the documents as one YAML file in a version. Dropped names, in the order of the documents, what that version has no
 // word for and was therefore left out.
 func (d Documents) Marshal(v Version) (text []byte, dropped []string, err error) {
 	var parts []any
@@ -158,9 +158,12 @@ type parser struct {
 }
 
 func (p *parser) add(doc []byte) error {
-	var meta metav1.TypeMeta
+	var meta *metav1.TypeMeta
 	if err := yaml.Unmarshal(doc, &meta); err != nil {
 		return err
+	}
+	if meta == nil {
+		return nil // comments only
 	}
 	version := Version(meta.APIVersion)
 	if version != V1Beta3 && version != V1Beta4 {
