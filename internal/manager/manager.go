@@ -100,17 +100,31 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (<-chan error, e
 }
 
 func newManager(cfg *rest.Config, scheme *runtime.Scheme, opts Options) (ctrl.Manager, error) {
-	labelled, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
+	settings, err := Settings(scheme)
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                  scheme,
-		Metrics:                 server.Options{BindAddress: "0"},
-		HealthProbeBindAddress:  "0",
-		WebhookServer:           newWebhookServer(opts),
-		GracefulShutdownTimeout: new(10 * time.Second),
-		Controller:              controllerDefaults(),
+	settings.WebhookServer = newWebhookServer(opts)
+	settings.GracefulShutdownTimeout = new(10 * time.Second)
+	mgr, err := ctrl.NewManager(cfg, settings)
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// Settings are what every manager of Slipway's controllers has in common: what is cached and how. Tests narrow them to a
+// namespace.
+func Settings(scheme *runtime.Scheme) (ctrl.Options, error) {
+	labelled, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
+	if err != nil {
+		return ctrl.Options{}, err
+	}
+	return ctrl.Options{
+		Scheme:                 scheme,
+		Metrics:                server.Options{BindAddress: "0"},
+		HealthProbeBindAddress: "0",
+		Controller:             controllerDefaults(),
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
@@ -119,11 +133,7 @@ func newManager(cfg *rest.Config, scheme *runtime.Scheme, opts Options) (ctrl.Ma
 			},
 		},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}, Unstructured: true}},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("make the manager: %w", err)
-	}
-	return mgr, nil
+	}, nil
 }
 
 // ready returns when the webhooks listen, the configurations that send objects to them are in place, and the caches are
