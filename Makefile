@@ -1,0 +1,64 @@
+# make help explains what there is. ./dev is the same for newcomers: it installs what is missing first.
+
+SHELL    := /bin/sh
+BIN      := bin
+SLIPWAY  := $(BIN)/slipway
+# One set of build flags: others would build the API server a second time.
+LDFLAGS  := -s -w
+# What imports k8s.io/kubernetes is not built with -race: it would take minutes and find others' races.
+HEAVY    := slipway.dev/slipway/internal/plane slipway.dev/slipway/cmd/slipway
+LIGHT     = $(filter-out $(HEAVY),$(shell go list ./...))
+
+.DEFAULT_GOAL := build
+.PHONY: help build kubectl generate lint lint-bin test test-race test-plane test-api oracle verify fresh bench demo clean deflake
+
+help: ## explain the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/slipway (the first time takes minutes: it contains a Kubernetes API server)
+	@CGO_ENABLED=0 go build -ldflags "$(LDFLAGS)" -o $(SLIPWAY) ./cmd/slipway
+
+kubectl: ## build bin/kubectl when none within one minor version is on the PATH
+	@hack/kubectl.sh $(BIN)
+
+generate: ## write everything that follows from the types in api/
+	@hack/generate.sh
+
+test: build ## run all tests, without a network
+	@$(MAKE) --no-print-directory test-race test-plane test-api oracle
+
+test-race: build ## test what does not import k8s.io/kubernetes, with the race detector
+	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=1 go test -race -timeout 20m $(ARGS) $(LIGHT)
+
+test-plane: build ## test the embedded management plane
+	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=0 go test -timeout 20m $(ARGS) $(HEAVY)
+
+test-api: ## test the API module on its own, as its users build it
+	cd api && GOWORK=off CGO_ENABLED=0 go test $(ARGS) ./...
+
+oracle: ## compare our API with the Cluster API's own types and schemas
+	cd test/oracle && GOWORK=off CGO_ENABLED=0 go test $(ARGS) ./...
+
+lint-bin:
+	@test -x $(BIN)/golangci-lint || (cd hack/lint && GOWORK=off CGO_ENABLED=0 go build -o ../../$(BIN)/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+
+lint: lint-bin ## run the linters
+	$(BIN)/golangci-lint run ./...
+	cd api && ../$(BIN)/golangci-lint run ./...
+
+fresh: ## fail when generated files or the list of replaced modules are stale
+	@hack/fresh.sh
+
+verify: test lint fresh ## what CI runs
+
+bench: build ## print how fast, how big and how quiet it is
+	@SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) go run ./test/bench $(ARGS)
+
+demo: build kubectl ## start the plane and bring up a cluster of three and three
+	@hack/demo.sh
+
+deflake: build ## run the tests again and again until one fails
+	@while SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=1 go test -race -count=1 $(ARGS) $(LIGHT); do :; done
+
+clean: ## remove what was built
+	rm -rf $(BIN)
