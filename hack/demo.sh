@@ -1,0 +1,25 @@
+#!/bin/sh
+# demo.sh shows the main job: it starts the plane, brings up a cluster of three control-plane machines and three workers,
+# and looks at it with kubectl. It leaves everything running.
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$PWD/bin:$PATH
+run() { printf '\n$ %s\n' "$*"; "$@"; }
+
+run slipway up --detach
+run slipway create cluster demo --provider sim --control-plane 3 --workers 3 --wait
+run slipway tree demo
+kubeconfig=$(mktemp)
+trap 'rm -f "$kubeconfig"' EXIT
+printf '\n$ slipway kubeconfig demo > demo.kubeconfig\n'
+slipway kubeconfig demo > "$kubeconfig"
+printf '\n$ kubectl --kubeconfig demo.kubeconfig get nodes -o wide\n'
+kubectl --kubeconfig "$kubeconfig" get nodes -o wide
+cat <<'EOF'
+
+The plane and the cluster keep running. Next, with bin/ on your PATH:
+
+  slipway scale demo --workers 5 --wait
+  slipway upgrade demo --version v1.37.2 --wait
+  slipway delete cluster demo && slipway down
+EOF
