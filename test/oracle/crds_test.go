@@ -18,20 +18,27 @@ const ourCRDs = "../../config/crd"
 
 // upstreamDirs returns the directories with upstream's CRDs, each beside the kustomization that labels them.
 var upstreamDirs = sync.OnceValues(func() ([]string, error) {
-	const module = "sigs.k8s.io/cluster-api"
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.Output()
+	root, err := moduleDir("sigs.k8s.io/cluster-api")
 	if err != nil {
-		return nil, fmt.Errorf("find module %s: %w", module, err)
+		return nil, err
 	}
-	root := strings.TrimSpace(string(out))
 	return []string{
 		filepath.Join(root, "core", "config", "crd"),
 		filepath.Join(root, "bootstrap", "kubeadm", "config", "crd"),
 		filepath.Join(root, "controlplane", "kubeadm", "config", "crd"),
 	}, nil
 })
+
+// moduleDir returns where the go command keeps a module that go.mod requires.
+func moduleDir(module string) (string, error) {
+	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("find module %s: %w", module, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
 
 // theirCRD returns upstream's CRD as it is released, that is with the labels of its kustomization.
 func theirCRD(t *testing.T, name string) map[string]any {
@@ -41,10 +48,11 @@ func theirCRD(t *testing.T, name string) map[string]any {
 		t.Fatal(err)
 	}
 	for _, dir := range dirs {
-		crd, ok := readCRDs(t, filepath.Join(dir, "bases"))[name]
-		if !ok {
+		file := filepath.Join(dir, "bases", crdFile(name))
+		if _, err := os.Stat(file); err != nil {
 			continue
 		}
+		crd := readYAML(t, file)
 		if labels := kustomizedLabels(t, dir); len(labels) > 0 {
 			crd["metadata"].(map[string]any)["labels"] = labels
 		}
@@ -56,26 +64,13 @@ func theirCRD(t *testing.T, name string) map[string]any {
 
 func ourCRD(t *testing.T, name string) map[string]any {
 	t.Helper()
-	crd, ok := readCRDs(t, ourCRDs)[name]
-	if !ok {
-		t.Fatalf("no CRD %s in %s", name, ourCRDs)
-	}
-	return crd
+	return readYAML(t, filepath.Join(ourCRDs, crdFile(name)))
 }
 
-// readCRDs returns the CRDs in a directory by name.
-func readCRDs(t *testing.T, dir string) map[string]map[string]any {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("list CRDs in %s: %d files, %v", dir, len(files), err)
-	}
-	crds := make(map[string]map[string]any, len(files))
-	for _, file := range files {
-		crd := readYAML(t, file)
-		crds[crd["metadata"].(map[string]any)["name"].(string)] = crd
-	}
-	return crds
+// crdFile returns the name that controller-gen gives the file of a CRD.
+func crdFile(crd string) string {
+	plural, group, _ := strings.Cut(crd, ".")
+	return group + "_" + plural + ".yaml"
 }
 
 func kustomizedLabels(t *testing.T, dir string) map[string]any {

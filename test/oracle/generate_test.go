@@ -28,8 +28,8 @@ var vocabulary = []string{
 	"abcdef.0123456789abcdef", "registry.example.com/kube", "0644", "root:root", "true", "Foo,Bar", "2026-01-02", "overlay",
 }
 
-// token is what a bootstrap token looks like; upstream's type reads nothing else.
-const token = "abcdef.0123456789abcdef"
+// bootstrapToken is what a bootstrap token looks like; upstream's type reads nothing else.
+const bootstrapToken = "abcdef.0123456789abcdef"
 
 // object makes a whole object; its name is valid, since it is not the CRD that judges it.
 func (g *generator) object(root *apiextensionsv1.JSONSchemaProps) map[string]any {
@@ -143,7 +143,7 @@ func (g *generator) text(s *apiextensionsv1.JSONSchemaProps, name string) string
 	case s.Format == "byte":
 		return "YWJj"
 	case name == "token":
-		return token
+		return bootstrapToken
 	}
 	candidates := g.matching(s)
 	return candidates[g.rng.Intn(len(candidates))]
