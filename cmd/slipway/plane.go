@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"gopkg.in/natefinch/lumberjack.v2"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,6 +21,7 @@ import (
 	"slipway.dev/slipway/internal/cli"
 	"slipway.dev/slipway/internal/manager"
 	"slipway.dev/slipway/internal/plane"
+	"slipway.dev/slipway/internal/statedir"
 	"slipway.dev/slipway/internal/supervisor"
 )
 
@@ -30,12 +33,14 @@ func runPlane(ctx context.Context, opts cli.PlaneOptions) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	logger := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	log := logWriter(opts.StateDir)
+	logger := logr.FromSlogHandler(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.Level(-opts.Verbosity)}))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger.WithName("apiserver").V(1))
 	report := supervisor.NewReporter()
 	return plane.Run(ctx, plane.Options{
-		StateDir: opts.StateDir, Listen: opts.Listen, Port: opts.Port, Version: opts.Version, Metrics: metricsHandler(),
+		StateDir: opts.StateDir, Listen: opts.Listen, Port: opts.Port, Version: opts.Version, From: opts.From,
+		Log: log, Metrics: metricsHandler(),
 		Report: func(s plane.Step) { report.Step(supervisor.Step(s)) },
 		Start: func(ctx context.Context, api plane.API) (<-chan error, error) {
 			return manager.Start(ctx, api.Config, manager.Options{
@@ -52,4 +57,15 @@ func runPlane(ctx context.Context, opts cli.PlaneOptions) error {
 // metricsHandler serves the API server's metrics and the controllers' together.
 func metricsHandler() http.Handler {
 	return promhttp.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, metrics.Registry}, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+// Limits of the plane's log.
+const (
+	logMegabytes = 20
+	logFiles     = 3
+)
+
+// logWriter is the plane's rotated log.
+func logWriter(stateDir string) io.Writer {
+	return &lumberjack.Logger{Filename: statedir.LogFile(stateDir), MaxSize: logMegabytes, MaxBackups: logFiles}
 }

@@ -39,6 +39,10 @@ type PlaneOptions struct {
 	Port   int
 	// Version is this Slipway's version.
 	Version string
+	// From is a backup to restore into an empty StateDir first.
+	From string
+	// Verbosity is how much the plane logs: 0 what an operator must see, higher is more.
+	Verbosity int
 	// Controllers tells whether to run the controllers beside the API server.
 	Controllers bool
 }
@@ -75,6 +79,8 @@ func planeCommand(env Environment) *cobra.Command {
 	cmd.Flags().StringVar(&opts.StateDir, "state-dir", "", "directory of the plane's state")
 	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address of the API server")
 	cmd.Flags().IntVar(&opts.Port, "port", 0, "port of the API server")
+	cmd.Flags().StringVar(&opts.From, "from", "", "backup to restore first")
+	cmd.Flags().IntVarP(&opts.Verbosity, "verbosity", "v", 0, "log level")
 	cmd.Flags().BoolVar(&opts.Controllers, "controllers", true, "run the controllers")
 	return cmd
 }

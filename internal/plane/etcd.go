@@ -3,11 +3,14 @@ package plane
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"slipway.dev/slipway/internal/fault"
 	"slipway.dev/slipway/internal/statedir"
@@ -25,12 +28,15 @@ const (
 	etcdStartTimeout           = 60 * time.Second
 )
 
+// memberName is the name of the store's only member.
+const memberName = "slipway"
+
 // etcdSocket is the path of the client socket below a state directory.
 const etcdSocket = "etcd.sock"
 
 // startEtcd starts a single-member etcd that listens on unix sockets in the working directory, which must be the state
 // directory: socket paths are limited to 107 bytes, state directories are not.
-func startEtcd(ctx context.Context, s *statedir.Dir, logFile string) (*embed.Etcd, error) {
+func startEtcd(ctx context.Context, s *statedir.Dir, log io.Writer) (*embed.Etcd, error) {
 	for _, sock := range []string{etcdSocket, "etcd-peer.sock"} {
 		if err := os.Remove(s.Join(sock)); err != nil && !os.IsNotExist(err) {
 			return nil, fault.New(err, "cannot start the store", err.Error(), s.Join(sock), "run as the user that owns the state directory")
@@ -38,12 +44,13 @@ func startEtcd(ctx context.Context, s *statedir.Dir, logFile string) (*embed.Etc
 	}
 	client, peer := unixURL(etcdSocket), unixURL("etcd-peer.sock")
 	cfg := embed.NewConfig()
-	cfg.Name = "slipway"
-	cfg.Dir = s.Join("etcd")
+	cfg.Name = memberName
+	cfg.Dir = s.Join(statedir.StoreName)
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.InitialCluster = cfg.Name + "=" + peer.String()
-	cfg.Logger, cfg.LogLevel, cfg.LogOutputs = "zap", "warn", []string{logFile}
+	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewCore(encoder, zapcore.AddSync(log), zapcore.WarnLevel)))
 	cfg.QuotaBackendBytes = etcdQuota
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = etcdSnapshotCount, etcdSnapshotCatchUpEntries
 	cfg.BootstrapDefragThresholdMegabytes = etcdDefragAbove

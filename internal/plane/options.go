@@ -2,6 +2,7 @@ package plane
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -17,6 +18,10 @@ type Options struct {
 	// Port is the API server's port. 0 means the remembered one or, the first time, 6443 if free, else a free one
 	// outside the system's range for outgoing connections.
 	Port int
+	// From is a backup to restore into an empty StateDir before the start. Empty restores nothing.
+	From string
+	// Log takes etcd's own log. Nil discards it.
+	Log io.Writer
 	// Version is this Slipway's version. A state written by a newer one is refused.
 	Version string
 	// Start is called when the API server answers. It starts what lives beside it (controllers, webhooks), returns once

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -45,7 +46,15 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	opts.StateDir = dir
+	if opts.Log == nil {
+		opts.Log = io.Discard
+	}
 	begin := time.Now()
+	if opts.From != "" {
+		if err := restore(opts.From, dir); err != nil {
+			return err
+		}
+	}
 	s, err := statedir.Open(dir, opts.Version)
 	if err != nil {
 		return err
@@ -75,6 +84,12 @@ func (r *running) start(ctx context.Context, begin time.Time) error {
 	if err := statedir.MakeLogDir(r.state.Path); err != nil {
 		return err
 	}
+	if err := snapshotBeforeUpgrade(r.state, r.opts.Version, time.Now()); err != nil {
+		return err
+	}
+	if err := r.state.WritePID(); err != nil {
+		return err
+	}
 	var err error
 	if r.pki, err = openPKI(r.state, r.opts.Listen, time.Now()); err != nil {
 		return err
@@ -82,7 +97,7 @@ func (r *running) start(ctx context.Context, begin time.Time) error {
 	r.opts.report("storage", r.state.Path, begin)
 
 	step := time.Now()
-	if r.etcd, err = startEtcd(ctx, r.state, statedir.LogFile(r.state.Path)); err != nil {
+	if r.etcd, err = startEtcd(ctx, r.state, r.opts.Log); err != nil {
 		return err
 	}
 	r.opts.report("etcd", "3.7", step)

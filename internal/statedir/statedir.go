@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,6 +26,9 @@ const MinFree = 500 << 20
 
 // LogFile is the path of the plane's log below a state directory.
 func LogFile(dir string) string { return filepath.Join(dir, "logs", "plane.log") }
+
+// CrashFile is the path of what a dying plane wrote outside its log, below a state directory.
+func CrashFile(dir string) string { return filepath.Join(dir, "logs", "plane.crash.log") }
 
 // AdminKubeconfig is the path of the kubeconfig that reaches the plane with all rights, below a state directory.
 func AdminKubeconfig(dir string) string { return filepath.Join(dir, "admin.kubeconfig") }
@@ -74,6 +79,38 @@ func Open(dir, version string) (*Dir, error) {
 		return nil, errors.Join(err, lock.Unlock())
 	}
 	return s, nil
+}
+
+// WritePID records the process that runs the plane, for those who want to end it.
+func (s *Dir) WritePID() error {
+	return WriteFile(s.Join("plane.pid"), []byte(strconv.Itoa(os.Getpid())+"\n"))
+}
+
+// Running returns the process id of the plane that runs on a state directory, and false when none does: the lock tells,
+// so that a file left over from a crash is not believed.
+func Running(dir string) (int, bool) {
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if _, err := os.Stat(lock.Path()); err != nil {
+		return 0, false
+	}
+	free, err := lock.TryLock()
+	if err != nil {
+		return 0, false
+	}
+	if free {
+		// Nothing was changed; a failure to unlock ends with this process.
+		_ = lock.Unlock()
+		return 0, false
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "plane.pid"))
+	if err != nil {
+		return 0, true
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return 0, true
+	}
+	return pid, true
 }
 
 // Close gives up the lock.

@@ -87,7 +87,7 @@ type Child struct {
 
 // Start starts the plane. Read Steps until it closes, then call Wait.
 func Start(c Command) (*Child, error) {
-	log, err := openLog(c.StateDir)
+	log, err := openCrashFile(c.StateDir)
 	if err != nil {
 		return nil, err
 	}
@@ -116,12 +116,12 @@ func Start(c Command) (*Child, error) {
 	return child, nil
 }
 
-func openLog(stateDir string) (*os.File, error) {
-	path := statedir.LogFile(stateDir)
+// openCrashFile opens what the child writes to its standard streams: panics and fatal errors. Its log it writes itself.
+func openCrashFile(stateDir string) (*os.File, error) {
 	if err := statedir.MakeLogDir(stateDir); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return os.OpenFile(statedir.CrashFile(stateDir), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
 
 func (c *Child) read(r io.ReadCloser) {
@@ -166,7 +166,8 @@ func (c *Child) Wait() error {
 	if err == nil {
 		return nil
 	}
-	return statedir.Diagnose(tail(statedir.LogFile(c.command.StateDir)), c.command.StateDir, err.Error())
+	said := tail(statedir.LogFile(c.command.StateDir)) + tail(statedir.CrashFile(c.command.StateDir))
+	return statedir.Diagnose(said, c.command.StateDir, err.Error())
 }
 
 // tail returns the last 16 KiB of a file, or nothing when it cannot be read.

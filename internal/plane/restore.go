@@ -1,0 +1,94 @@
+package plane
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/etcdutl/v3/snapshot"
+	"go.uber.org/zap"
+
+	"slipway.dev/slipway/internal/fault"
+	"slipway.dev/slipway/internal/statedir"
+)
+
+// restoredRevisions is how far the store's revision jumps on a restore, so that no client that saw the lost state takes
+// an old resourceVersion for a current one.
+const restoredRevisions = 1_000_000
+
+// keptSnapshots is the number of snapshots from before an upgrade that are kept.
+const keptSnapshots = 3
+
+// restore lays a backup into an empty state directory.
+func restore(file, dir string) error {
+	if err := statedir.Extract(file, dir); err != nil {
+		return err
+	}
+	db := filepath.Join(dir, statedir.SnapshotName)
+	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
+		return nil // The backup of a stopped plane holds the store itself.
+	}
+	peer := unixURL("etcd-peer.sock")
+	err := snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
+		SnapshotPath: db, Name: memberName, OutputDataDir: filepath.Join(dir, statedir.StoreName), PeerURLs: []string{peer.String()},
+		InitialCluster: memberName + "=" + peer.String(), InitialClusterToken: "slipway", RevisionBump: restoredRevisions, MarkCompacted: true,
+	})
+	if err != nil {
+		return fault.New(err, "cannot restore the backup", "its store is damaged: "+err.Error(), file, "use another backup")
+	}
+	return os.Remove(db)
+}
+
+// snapshotBeforeUpgrade keeps a copy of a state that another version of Slipway wrote, before this one touches it.
+func snapshotBeforeUpgrade(s *statedir.Dir, version string, now time.Time) error {
+	if s.Record.Version == version {
+		return nil
+	}
+	if _, err := os.Stat(s.Join(statedir.StoreName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	dir := s.Join("snapshots")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s-before-%s.tar.gz", now.UTC().Format("20060102T150405Z"), version)
+	tmp, err := os.CreateTemp(dir, ".snapshot-")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(statedir.Archive(tmp, s.Path, nil, 0), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		return fault.New(errors.Join(err, os.Remove(tmp.Name())), "cannot keep a snapshot of the state before the upgrade", err.Error(), dir,
+			"free some space, or start the Slipway that wrote it: "+s.Record.Version)
+	}
+	return pruneSnapshots(dir)
+}
+
+func pruneSnapshots(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".tar.gz") {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	for len(names) > keptSnapshots {
+		if err := os.Remove(filepath.Join(dir, names[0])); err != nil {
+			return err
+		}
+		names = names[1:]
+	}
+	return nil
+}
