@@ -3,7 +3,6 @@ package workload
 import (
 	"crypto/subtle"
 	"crypto/x509"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -28,7 +28,7 @@ const (
 	userAnonymous        = "system:anonymous"
 )
 
-var errUnauthorized = errors.New("the credentials are not valid")
+var errUnauthorized = apierrors.NewUnauthorized("Unauthorized")
 
 // connIdentity remembers what a connection's client certificate said: checking it costs more than most requests.
 type connIdentity struct {

@@ -33,13 +33,11 @@ type request struct {
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	c := r.Context().Value(clusterKey).(*Cluster)
 	q := &request{cluster: c, store: c.store, w: w, r: r, query: r.URL.Query()}
-	who, err := c.authenticate(r)
-	if err != nil {
-		q.fail(apierrors.NewUnauthorized("Unauthorized"))
-		return
+	err := q.identify(r)
+	if err == nil {
+		err = q.serve()
 	}
-	q.who = who
-	if err := q.serve(); err != nil {
+	if err != nil {
 		q.fail(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -188,5 +189,13 @@ func pod(namespace, name, nodeName string, labels map[string]string) *corev1.Pod
 				Name: "main", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 			}},
 		},
+	}
+}
+
+func leaseOf(name string, holder *string) *coordinationv1.Lease {
+	now := metav1.NowMicro()
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: name},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: holder, RenewTime: &now},
 	}
 }
