@@ -135,8 +135,9 @@ func (s *Server) Close() error {
 	for _, c := range open {
 		errs = append(errs, c.Close())
 	}
-	errs = append(errs, s.http.Close())
+	// Its listeners are closed; it must have noticed, or it closes them again.
 	s.serving.Wait()
+	errs = append(errs, s.http.Close())
 	s.shared.flusher.wait()
 	return errors.Join(errs...)
 }
