@@ -154,6 +154,21 @@ func TestCertificates_AreRotatedForNewConnections(t *testing.T) {
 	}
 }
 
+func TestCluster_WithoutCertificatesIsLoadedAndListensOnceItHasThem(t *testing.T) {
+	t.Parallel()
+	var cert, key []byte
+	w := newWorld(t, func(c *workload.Config) { cert, key, c.ServingCertPEM, c.ServingKeyPEM = c.ServingCertPEM, c.ServingKeyPEM, nil, nil })
+	if err := w.cluster.Store().SetValue("pki", []byte("CAs")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cluster.SetCertificates(cert, key, w.ca.pem); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.clientset().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestUnservedKinds_AreNotFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,8 @@ type Config struct {
 	Dir string
 	// ListenAddr is a host and port; port 0 takes a free one, see Cluster.Addr.
 	ListenAddr string
-	// ServingCertPEM and ServingKeyPEM are the API server's certificate and key.
+	// ServingCertPEM and ServingKeyPEM are the API server's certificate and key. Without them the cluster is loaded but listens only
+	// from Cluster.SetCertificates on, for callers who keep their CAs in the Store.
 	ServingCertPEM, ServingKeyPEM []byte
 	// ClientCAPEM are the certificates that client certificates are checked against: the cluster's CA.
 	ClientCAPEM []byte
@@ -41,10 +42,11 @@ type Cluster struct {
 	version atomic.Pointer[string]
 	creds   atomic.Pointer[credentials]
 
-	mu       sync.Mutex // guards what follows
-	addr     string     // where it listens; the port is kept while unreachable
-	listener *trackedListener
-	closed   bool
+	mu        sync.Mutex // guards what follows
+	addr      string     // where it listens; the port is kept while unreachable
+	reachable bool       // whether it should listen, once it has certificates
+	listener  *trackedListener
+	closed    bool
 }
 
 // credentials are the TLS material in use.
@@ -55,11 +57,8 @@ type credentials struct {
 
 // open builds a cluster. The caller holds the server's lock.
 func (s *Server) open(key types.NamespacedName, cfg Config) (*Cluster, error) {
-	c := &Cluster{server: s, key: key, hooks: cfg.Hooks, addr: cfg.ListenAddr}
+	c := &Cluster{server: s, key: key, hooks: cfg.Hooks, addr: cfg.ListenAddr, reachable: true}
 	c.SetVersion(cfg.Version)
-	if err := c.SetCertificates(cfg.ServingCertPEM, cfg.ServingKeyPEM, cfg.ClientCAPEM); err != nil {
-		return nil, err
-	}
 	store, err := openStore(filepath.Join(cfg.Dir, "cluster.state"), s.shared, s.now)
 	if err != nil {
 		return nil, err
@@ -72,8 +71,8 @@ func (s *Server) open(key types.NamespacedName, cfg Config) (*Cluster, error) {
 	if store.created {
 		err = store.seed()
 	}
-	if err == nil {
-		err = c.SetReachable(true)
+	if err == nil && len(cfg.ServingCertPEM) > 0 {
+		err = c.SetCertificates(cfg.ServingCertPEM, cfg.ServingKeyPEM, cfg.ClientCAPEM)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.close())
@@ -97,7 +96,8 @@ func (c *Cluster) Store() *Store { return c.store }
 // SetVersion changes what /version tells, such as v1.37.2: the lowest version of the API servers behind the endpoint.
 func (c *Cluster) SetVersion(version string) { c.version.Store(&version) }
 
-// SetCertificates changes the serving certificate and the CAs of client certificates, for connections made from now on.
+// SetCertificates changes the serving certificate and the CAs of client certificates, for connections made from now on. The first
+// call begins to listen, unless the cluster was made unreachable; a port that is taken is an error of net.
 func (c *Cluster) SetCertificates(certPEM, keyPEM, clientCAPEM []byte) error {
 	cert, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -107,20 +107,28 @@ func (c *Cluster) SetCertificates(certPEM, keyPEM, clientCAPEM []byte) error {
 	if !pool.AppendCertsFromPEM(clientCAPEM) {
 		return errors.New("read the client CA: there is no certificate in it")
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.creds.Store(&credentials{serving: cert, clients: pool})
-	return nil
+	return c.settle()
 }
 
 // SetReachable opens the endpoint, or refuses new connections and cuts those there are. It changes nothing when it is already so.
 func (c *Cluster) SetReachable(reachable bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.reachable = reachable
+	return c.settle()
+}
+
+// settle listens, or not, as is wanted. The caller holds the lock.
+func (c *Cluster) settle() error {
 	switch {
 	case c.closed:
 		return errClosed
-	case reachable && c.listener == nil:
+	case c.reachable && c.listener == nil && c.creds.Load() != nil:
 		return c.listen()
-	case !reachable && c.listener != nil:
+	case !c.reachable && c.listener != nil:
 		c.listener.cut()
 		c.listener = nil
 	}
