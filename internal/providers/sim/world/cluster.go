@@ -1,0 +1,269 @@
+package world
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/blang/semver/v4"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"slipway.dev/slipway/internal/kubeadm/certs"
+	"slipway.dev/slipway/internal/providers/sim/etcd"
+	"slipway.dev/slipway/internal/providers/sim/workload"
+)
+
+// Names of the values in a cluster's file.
+const (
+	pkiValue      = "pki"
+	machinesValue = "machines"
+)
+
+// Cluster is one simulated cluster.
+type Cluster struct {
+	world *World
+	place Place
+	dir   string
+
+	mu       sync.Mutex // guards what follows; it is not held while the API is served
+	api      *workload.Cluster
+	members  *etcd.Cluster
+	pki      certs.Set
+	machines map[string]*machine
+	ailing   Ailments
+
+	// hearts tells the workload API which nodes are alive. It has a lock of its own, for it is asked with the store locked.
+	hearts hearts
+}
+
+// machine is a machine's record and what ails it now.
+type machine struct {
+	Record
+
+	lost, etcdDead bool
+}
+
+// Ailments are the faults of the cluster as a whole.
+type Ailments struct {
+	// Unreachable tells that the API endpoint refuses connections.
+	Unreachable bool
+	// ZonesDown are the zones without power, sorted.
+	ZonesDown []string
+}
+
+// MachineAilments are the faults of one machine.
+type MachineAilments struct {
+	// Lost tells that its kubelet is not heard of.
+	Lost bool
+	// EtcdDead tells that its etcd member does not run.
+	EtcdDead bool
+	// Gone tells that the machine has vanished, for good.
+	Gone bool
+}
+
+// Initialized tells whether a machine has run kubeadm init.
+func (c *Cluster) Initialized() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.api != nil
+}
+
+// Machine returns the record of a machine that has run kubeadm.
+func (c *Cluster) Machine(name string) (Record, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, ok := c.machines[name]
+	if !ok {
+		return Record{}, false
+	}
+	return m.Record, true
+}
+
+// load opens the cluster's file and serves it.
+func (c *Cluster) load() error {
+	api, err := c.world.workload.Open(c.place.Key, workload.Config{Dir: c.dir, ListenAddr: c.listenAddr(), Hooks: c.hooks()})
+	corrupt := &workload.CorruptError{}
+	if errors.As(err, &corrupt) {
+		// It is rebuilt from the machines' specs, as a lost file is.
+		return errors.Join(os.RemoveAll(c.dir))
+	}
+	if err != nil {
+		return err
+	}
+	if raw := api.Store().Value(pkiValue); raw != nil {
+		c.pki = certs.Set{}
+		if err := json.Unmarshal(raw, &c.pki); err != nil {
+			return errors.Join(fmt.Errorf("read its CAs: %w", err), api.Close())
+		}
+	}
+	if len(c.pki) == 0 {
+		// A crash before kubeadm init got as far as its CAs: nothing happened.
+		return api.Remove()
+	}
+	if raw := api.Store().Value(machinesValue); raw != nil {
+		if err := json.Unmarshal(raw, &c.machines); err != nil {
+			return errors.Join(fmt.Errorf("read its machines: %w", err), api.Close())
+		}
+	}
+	c.api = api
+	return c.serve()
+}
+
+// serve gives the endpoint its certificates and opens the members' doors. The cluster is known to have its CAs.
+func (c *Cluster) serve() error {
+	ca, err := certs.NewAuthority(c.pki[certs.ClusterCA])
+	if err != nil {
+		return err
+	}
+	serving, err := ca.Issue(certs.Request{
+		CommonName: "kube-apiserver", Hosts: c.servingHosts(), Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		// No client sees the difference, and an RSA key costs a tenth of a second.
+		Algorithm: certs.ECDSAP256, Now: c.world.opts.Now(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.api.SetCertificates(serving.Cert, serving.Key, ca.PEM); err != nil {
+		return err
+	}
+	if err := c.openEtcd(); err != nil {
+		return err
+	}
+	return c.settle()
+}
+
+func (c *Cluster) servingHosts() []string {
+	hosts := []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", "127.0.0.1"}
+	if !slices.Contains(hosts, c.place.Host) {
+		hosts = append(hosts, c.place.Host)
+	}
+	return hosts
+}
+
+func (c *Cluster) openEtcd() error {
+	pair, ok := c.pki[certs.EtcdCA]
+	if !ok || len(pair.Key) == 0 {
+		return nil // An external etcd is not ours to simulate.
+	}
+	ca, err := certs.NewAuthority(pair)
+	if err != nil {
+		return err
+	}
+	c.members, err = c.world.etcd.Open(etcd.Config{
+		Storage: c.api.Store(), ClientCAs: ca.Pool(),
+		Certificate: func(member string) (*tls.Certificate, error) {
+			cert, err := ca.IssueTLS(certs.Request{
+				CommonName: member, Hosts: []string{member, "localhost", "127.0.0.1", Address(member).String()},
+				Usages:    []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+				Algorithm: certs.ECDSAP256, Now: c.world.opts.Now(),
+			})
+			return &cert, err
+		},
+	})
+	return err
+}
+
+func (c *Cluster) listenAddr() string {
+	return net.JoinHostPort(c.place.Host, strconv.Itoa(int(c.place.Port)))
+}
+
+func (c *Cluster) hooks() workload.Hooks {
+	return workload.Hooks{
+		Heartbeat: func(node string) (time.Time, bool) { return c.hearts.beat(node, c.world.opts.Now()) },
+		Changed: func(ch workload.Change) {
+			if ch.Kind == "Node" && ch.Type == watch.Deleted || ch.Kind == "Pod" && ch.Type == watch.Deleted {
+				c.world.tender.add(c)
+			}
+		},
+		PodDial: c.dialPod,
+	}
+}
+
+// dialPod connects to a port of a pod: only etcd's client port is served.
+func (c *Cluster) dialPod(ctx context.Context, pod *corev1.Pod, port int32) (net.Conn, error) {
+	const etcdPort = 2379
+	c.mu.Lock()
+	members := c.members
+	c.mu.Unlock()
+	if members == nil || port != etcdPort || !strings.HasPrefix(pod.Name, "etcd-") {
+		return nil, etcd.ErrRefused
+	}
+	return members.Dial(ctx, pod.Spec.NodeName)
+}
+
+// saveMachines writes the machines' records. The caller holds mu.
+func (c *Cluster) saveMachines() error {
+	raw, err := json.Marshal(c.machines)
+	if err != nil {
+		return err
+	}
+	return c.api.Store().SetValue(machinesValue, raw)
+}
+
+// lowestVersion is the oldest API server's version that is behind the endpoint.
+func (c *Cluster) lowestVersion() string {
+	var lowest *semver.Version
+	for _, m := range c.machines {
+		v, err := semver.ParseTolerant(m.Version)
+		if err != nil || !m.ControlPlane || m.Gone {
+			continue
+		}
+		if lowest == nil || v.LT(*lowest) {
+			lowest = &v
+		}
+	}
+	if lowest == nil {
+		return ""
+	}
+	return "v" + lowest.String()
+}
+
+func (c *Cluster) close() error {
+	c.mu.Lock()
+	api, members := c.api, c.members
+	c.api, c.members = nil, nil
+	c.mu.Unlock()
+	// Without the lock: closing waits for requests, and a request may ask for it.
+	if members != nil {
+		members.Close()
+	}
+	if api == nil {
+		return nil
+	}
+	return api.Close()
+}
+
+// hearts are the nodes that are not alive, and when they were last heard of.
+type hearts struct {
+	mu     sync.Mutex // guards silent
+	silent map[string]time.Time
+}
+
+// heartbeatEvery is how often a kubelet reports.
+const heartbeatEvery = 10 * time.Second
+
+func (h *hearts) beat(node string, now time.Time) (time.Time, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if last, ok := h.silent[node]; ok {
+		return last, false
+	}
+	return now.Truncate(heartbeatEvery), true
+}
+
+func (h *hearts) set(silent map[string]time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.silent = silent
+}

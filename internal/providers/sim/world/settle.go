@@ -1,0 +1,177 @@
+package world
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"slipway.dev/slipway/internal/providers/sim/workload"
+)
+
+// Ail sets what is wrong with the cluster as a whole.
+func (c *Cluster) Ail(a Ailments) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ailing.Unreachable == a.Unreachable && slices.Equal(c.ailing.ZonesDown, a.ZonesDown) {
+		return nil
+	}
+	c.ailing = a
+	return c.settle()
+}
+
+// AilMachine sets what is wrong with a machine. A machine that has not run kubeadm yet is no error: there is nothing to see
+// of it from outside.
+func (c *Cluster) AilMachine(name string, a MachineAilments) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, ok := c.machines[name]
+	if !ok || m.lost == a.Lost && m.etcdDead == a.EtcdDead && (m.Gone || !a.Gone) {
+		return nil
+	}
+	m.lost, m.etcdDead = a.Lost, a.EtcdDead
+	if a.Gone && !m.Gone {
+		m.Gone = true
+		if err := c.saveMachines(); err != nil {
+			return err
+		}
+	}
+	return c.settle()
+}
+
+// Delete takes a machine away. Its Node stays, as it does when a virtual machine is deleted; whoever deletes the Node ends
+// its Pods. A machine that is not there is no error.
+func (c *Cluster) Delete(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, ok := c.machines[name]
+	if !ok || c.api == nil {
+		return nil
+	}
+	delete(c.machines, name)
+	if err := c.saveMachines(); err != nil {
+		c.machines[name] = m
+		return err
+	}
+	if m.ControlPlane && c.members != nil {
+		if err := c.members.SetAlive(m.Node, false); err != nil {
+			return err
+		}
+	}
+	return c.settle()
+}
+
+// settle makes the world show which machines are alive: heartbeats, Ready conditions, etcd members, the endpoint. The
+// caller holds mu. It is idempotent and runs after every change.
+func (c *Cluster) settle() error {
+	if c.api == nil {
+		return nil
+	}
+	now := c.world.opts.Now()
+	silent, alive, reachable := map[string]time.Time{}, map[string]bool{}, false
+	var errs []error
+	for _, m := range c.machines {
+		up := c.alive(m)
+		alive[m.Node] = true
+		if !up {
+			silent[m.Node] = m.silentSince(now)
+		} else {
+			m.LostSince = time.Time{}
+		}
+		if m.ControlPlane {
+			running := up || m.lost && c.powered(m) // A kubelet that is not heard of leaves its Pods running.
+			reachable = reachable || running
+			if c.members != nil {
+				errs = append(errs, c.members.SetAlive(m.Node, running && !m.etcdDead))
+			}
+		}
+	}
+	errs = append(errs, c.showNodes(alive, silent, now))
+	c.hearts.set(silent)
+	if v := c.lowestVersion(); v != "" {
+		c.api.SetVersion(v)
+	}
+	errs = append(errs, c.api.SetReachable(reachable && !c.ailing.Unreachable))
+	c.world.tender.add(c)
+	return errors.Join(errs...)
+}
+
+// powered tells whether a machine is there and its zone has power.
+func (c *Cluster) powered(m *machine) bool {
+	return !m.Gone && (m.Zone == "" || !slices.Contains(c.ailing.ZonesDown, m.Zone))
+}
+
+func (c *Cluster) alive(m *machine) bool { return c.powered(m) && !m.lost }
+
+// silentSince remembers when a machine was last heard of.
+func (m *machine) silentSince(now time.Time) time.Time {
+	if m.LostSince.IsZero() {
+		m.LostSince = now
+	}
+	return m.LostSince
+}
+
+// showNodes gives Nodes the Ready condition that a real cluster's node controller would, without its 40 seconds of grace.
+// Nodes whose machine is gone become silent too.
+func (c *Cluster) showNodes(known map[string]bool, silent map[string]time.Time, now time.Time) error {
+	nodes, err := workload.List[*corev1.Node](c.api.Store(), "", nil)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, node := range nodes {
+		if !known[node.Name] {
+			silent[node.Name] = lastReady(node, now)
+		}
+		_, quiet := silent[node.Name]
+		if quiet == (readyStatus(node) == corev1.ConditionUnknown) {
+			continue
+		}
+		_, err := workload.Modify(c.api.Store(), types.NamespacedName{Name: node.Name}, func(n *corev1.Node) error {
+			setReady(n, quiet, now)
+			return nil
+		})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func lastReady(node *corev1.Node, now time.Time) time.Time {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionUnknown {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return now
+}
+
+func readyStatus(node *corev1.Node) corev1.ConditionStatus {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status
+		}
+	}
+	return ""
+}
+
+// setReady changes every condition of a Node to what its kubelet says, or to what is said of a kubelet that is silent.
+func setReady(node *corev1.Node, silent bool, now time.Time) {
+	node.Status.Conditions = nodeConditions(node.CreationTimestamp.Time)
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		c.LastTransitionTime = metav1.NewTime(now)
+		if silent {
+			c.Status, c.Reason, c.Message = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."
+		}
+	}
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable })
+	if silent {
+		at := metav1.NewTime(now)
+		node.Spec.Taints = append(node.Spec.Taints,
+			corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule, TimeAdded: &at},
+			corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TimeAdded: &at})
+	}
+}

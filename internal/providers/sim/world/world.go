@@ -1,0 +1,128 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"slipway.dev/slipway/internal/providers/sim/etcd"
+	"slipway.dev/slipway/internal/providers/sim/workload"
+)
+
+// Options configure a World.
+type Options struct {
+	// Dir is where the clusters' files lie.
+	Dir string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger takes what nobody else is told; nil discards it.
+	Logger *slog.Logger
+}
+
+// World is all simulated clusters of one process.
+type World struct {
+	opts     Options
+	workload *workload.Server
+	etcd     *etcd.Server
+	tender   *tender
+
+	mu       sync.Mutex // guards clusters
+	clusters map[types.NamespacedName]*Cluster
+}
+
+// New makes an empty World. Close it.
+func New(opts Options) (*World, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	server, err := workload.NewServer(workload.Options{Now: opts.Now, Logger: opts.Logger})
+	if err != nil {
+		return nil, err
+	}
+	w := &World{opts: opts, workload: server, etcd: etcd.NewServer(), clusters: map[types.NamespacedName]*Cluster{}}
+	w.tender = newTender(opts.Logger)
+	return w, nil
+}
+
+// Place says where a cluster lives.
+type Place struct {
+	// Key is the cluster's name.
+	Key types.NamespacedName
+	// ID tells a cluster from another of the same name, before or after it.
+	ID types.UID
+	// Host and Port are its API endpoint.
+	Host string
+	Port int32
+}
+
+// Cluster returns the cluster of a place, loading it from its file if it has one. A cluster without any state is one
+// whose first machine has yet to run kubeadm init.
+func (w *World) Cluster(p Place) (*Cluster, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c := w.clusters[p.Key]; c != nil {
+		if c.place == p {
+			return c, nil
+		}
+		if err := c.close(); err != nil {
+			return nil, err
+		}
+		delete(w.clusters, p.Key)
+	}
+	c := &Cluster{world: w, place: p, dir: filepath.Join(w.opts.Dir, p.Key.Namespace, p.Key.Name+"-"+string(p.ID)), machines: map[string]*machine{}}
+	if _, err := os.Stat(c.dir); err == nil {
+		if err := c.load(); err != nil {
+			return nil, fmt.Errorf("load simulated cluster %s: %w", p.Key, err)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	w.clusters[p.Key] = c
+	return c, nil
+}
+
+// Remove ends a cluster and deletes its file. A cluster that is not there is no error.
+func (w *World) Remove(p Place) error {
+	c, err := w.Cluster(p)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.clusters, p.Key)
+	if err := c.close(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		return err
+	}
+	// The namespace's directory goes with its last cluster.
+	if err := os.Remove(filepath.Dir(c.dir)); err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotEmpty(err) {
+		return err
+	}
+	return nil
+}
+
+// Close stops serving all clusters; their files stay.
+func (w *World) Close() error {
+	w.tender.close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var errs []error
+	for _, c := range w.clusters {
+		errs = append(errs, c.close())
+	}
+	w.clusters = map[types.NamespacedName]*Cluster{}
+	w.etcd.Close()
+	return errors.Join(append(errs, w.workload.Close())...)
+}
