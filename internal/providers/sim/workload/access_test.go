@@ -157,7 +157,9 @@ func TestCertificates_AreRotatedForNewConnections(t *testing.T) {
 func TestCluster_WithoutCertificatesIsLoadedAndListensOnceItHasThem(t *testing.T) {
 	t.Parallel()
 	var cert, key []byte
-	w := newWorld(t, func(c *workload.Config) { cert, key, c.ServingCertPEM, c.ServingKeyPEM = c.ServingCertPEM, c.ServingKeyPEM, nil, nil })
+	w := newWorld(t, func(c *workload.Config) {
+		cert, key, c.ServingCertPEM, c.ServingKeyPEM = c.ServingCertPEM, c.ServingKeyPEM, nil, nil
+	})
 	if err := w.cluster.Store().SetValue("pki", []byte("CAs")); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -105,6 +106,34 @@ func TestFile_CutAtAnyByteHoldsAPrefixOfTheWrites(t *testing.T) {
 func number(tb testing.TB, rv string) uint64 {
 	tb.Helper()
 	return must[uint64](tb)(strconv.ParseUint(rv, 10, 64))
+}
+
+func TestFile_CutBeforeTheSeedIsANewCluster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	content := w.content()
+	for cut := 0; cut < len(content); cut += 53 {
+		if err := w.loadFrom(bytes.Clone(content[:cut])); err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if !w.cluster.Store().Created() || !workload.Has[*corev1.Namespace](w.cluster.Store(), types.NamespacedName{Name: "kube-system"}) {
+			t.Fatalf("cut at %d: not begun anew", cut)
+		}
+	}
+}
+
+func TestIdleClusters_HaveOneGoroutineEach(t *testing.T) {
+	w := newWorld(t)
+	before := runtime.NumGoroutine()
+	const clusters = 40
+	for i := range clusters {
+		cfg := w.config
+		cfg.Dir = t.TempDir()
+		must[*workload.Cluster](t)(w.server.Open(types.NamespacedName{Name: fmt.Sprint("idle-", i)}, cfg))
+	}
+	if got := runtime.NumGoroutine() - before; got > clusters+8 {
+		t.Errorf("%d clusters have %d goroutines", clusters, got)
+	}
 }
 
 func TestFile_DamagedBeforeItsEndIsToldAndNotRead(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -62,11 +63,11 @@ func openStore(path string, sh *shared, now func() time.Time) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.journal, s.created = j, created
+	s.journal = j
 	j.snapshot = s.snapshotFrame
-	for _, t := range s.tables {
-		slices.SortFunc(t, func(a, b *entry) int { return a.key().compare(b.key()) })
-	}
+	// A process that was killed between making the file and seeding it has left no cluster either.
+	_, system := s.find(s.catalog.byName["namespaces"], objectKey{name: metav1.NamespaceSystem})
+	s.created = system == nil
 	if created {
 		s.rv = 4 * uint64(max(0, now().Sub(versionEpoch))/time.Second)
 	} else {
@@ -95,7 +96,7 @@ func (s *Store) reserveInto(f *frame) {
 	f.number(s.reserved)
 }
 
-// replayOp applies one operation of the file. Tables are sorted afterwards, so puts that replace are found by scanning.
+// replayOp applies one operation of the file.
 func (s *Store) replayOp(code opCode, r *reader) error {
 	switch code {
 	case opPut:
