@@ -87,20 +87,32 @@ func (c *Cluster) authenticateToken(token string) (*identity, error) {
 		return nil, errUnauthorized
 	}
 	same := subtle.ConstantTimeCompare(s.Data["token-secret"], []byte(secret)) == 1
-	if !same || string(s.Data["token-id"]) != id || string(s.Data["usage-bootstrap-authentication"]) != "true" {
+	if !same || string(s.Data["token-id"]) != id || !tokenInForce(s, c.server.now()) {
 		return nil, errUnauthorized
 	}
-	if text := string(s.Data["expiration"]); text != "" {
-		expires, err := time.Parse(time.RFC3339, text)
-		if err != nil || !c.server.now().Before(expires) {
-			return nil, errUnauthorized
-		}
+	return &identity{name: "system:bootstrap:" + id, groups: append(tokenGroups(s), groupAuthenticated)}, nil
+}
+
+// tokenInForce says that a bootstrap token may authenticate and has not expired.
+func tokenInForce(s *corev1.Secret, now time.Time) bool {
+	if string(s.Data["usage-bootstrap-authentication"]) != "true" {
+		return false
 	}
+	text := string(s.Data["expiration"])
+	if text == "" {
+		return true
+	}
+	expires, err := time.Parse(time.RFC3339, text)
+	return err == nil && now.Before(expires)
+}
+
+// tokenGroups are the groups of who comes with a bootstrap token.
+func tokenGroups(s *corev1.Secret) []string {
 	groups := []string{groupBootstrappers}
 	for g := range strings.SplitSeq(string(s.Data["auth-extra-groups"]), ",") {
 		if g = strings.TrimSpace(g); strings.HasPrefix(g, groupBootstrappers+":") && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}
-	return &identity{name: "system:bootstrap:" + id, groups: append(groups, groupAuthenticated)}, nil
+	return groups
 }

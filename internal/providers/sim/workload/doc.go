@@ -28,7 +28,9 @@
 // Everything up to the swap runs outside the store's lock on a snapshot; a lost race computes again. A write that
 // changes no byte is no write. One transaction (an object, and what follows from it: dependents, an
 // emptied namespace, a PDB's status) is one checksummed frame in the file, so a crash keeps all of it or
-// nothing. The caller waits until its frame is synced; frames of one cluster that arrive meanwhile share a sync.
+// nothing. The caller waits until its frame is synced; frames of one cluster that arrive meanwhile share a sync. Readers
+// see a change before that. When the disk refuses (it is full), the writer gets the error, memory stays ahead of the
+// file, and the next write rewrites the whole file.
 //
 // Managed fields are tracked for objects made through HTTP and for any object from its first server-side apply
 // on. What the simulator writes itself is not tracked until then: it saves half the memory of a Node.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,10 +89,30 @@ func (c *Cluster) versionInfo() version.Info {
 // serveResource routes /…/[namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]].
 func (q *request) serveResource(gv schema.GroupVersion, parts []string) error {
 	q.gv, q.group = gv, gv.Group
-	watchPath := false
-	if parts[0] == "watch" && len(parts) > 1 {
-		watchPath, parts = true, parts[1:]
+	watchPath := parts[0] == "watch" && len(parts) > 1
+	if watchPath {
+		parts = parts[1:]
 	}
+	deeper := q.locate(parts)
+	q.verb = q.verbOf(watchPath)
+	if !q.cluster.allowed(q.who, q.attributes) {
+		return q.forbidden()
+	}
+	if review := reviewOf(gv, q.resource); review != nil {
+		return q.serveReview(review)
+	}
+	q.kind = q.cluster.server.shared.catalog.byResource[gv.WithResource(q.resource)]
+	if q.kind == nil || deeper || (q.sub != "" && !q.kind.hasSubresource(q.sub)) {
+		return q.notFoundPath()
+	}
+	if !q.kind.namespaced {
+		q.namespace = ""
+	}
+	return q.dispatch()
+}
+
+// locate reads namespace, resource, name and subresource off a path, and says whether it goes deeper than any does.
+func (q *request) locate(parts []string) bool {
 	if parts[0] == "namespaces" && len(parts) > 2 && !namespaceSubresource(parts) {
 		q.namespace, parts = parts[1], parts[2:]
 	}
@@ -107,21 +126,7 @@ func (q *request) serveResource(gv schema.GroupVersion, parts []string) error {
 	if q.resource == "namespaces" && q.namespace == "" {
 		q.namespace = q.name // so that a namespace's own roles cover it
 	}
-	q.verb = q.verbOf(watchPath)
-	if !q.cluster.allowed(q.who, q.attributes) {
-		return q.forbidden()
-	}
-	if review := reviewOf(gv, q.resource); review != nil {
-		return q.serveReview(review)
-	}
-	q.kind = q.cluster.server.shared.catalog.byResource[gv.WithResource(q.resource)]
-	if q.kind == nil || len(parts) > 3 || (q.sub != "" && !q.kind.hasSubresource(q.sub)) {
-		return q.notFoundPath()
-	}
-	if !q.kind.namespaced {
-		q.namespace = ""
-	}
-	return q.dispatch()
+	return len(parts) > 3
 }
 
 // namespaceSubresource tells namespaces/NAME/status from namespaces/NS/pods.
@@ -160,26 +165,24 @@ func (q *request) dispatch() error {
 	if q.sub != "" && q.sub != "status" && q.sub != "finalize" {
 		return q.serveSubresource()
 	}
-	if q.kind.namespaced && q.namespace == "" && !slices.Contains([]string{"list", "watch"}, q.verb) {
+	switch q.verb {
+	case "list":
+		return q.list()
+	case "watch":
+		return q.watch()
+	}
+	if q.kind.namespaced && q.namespace == "" {
 		return q.unsupported()
 	}
 	switch q.verb {
 	case "get":
 		return q.get()
-	case "list":
-		return q.list()
-	case "watch":
-		return q.watch()
 	case "create":
 		return q.create()
 	case "update", "patch":
-		if q.name != "" {
-			return q.update()
-		}
+		return q.update()
 	case "delete":
-		if q.sub == "" {
-			return q.delete()
-		}
+		return q.delete()
 	case "deletecollection":
 		return q.deleteCollection()
 	}

@@ -157,35 +157,40 @@ func openJournal(path string, fl *flusher, apply func(opCode, *reader) error) (j
 			_ = file.Close() // the reason to fail is err
 		}
 	}()
-	data, err := os.ReadFile(path)
+	good, created, err := loadJournal(file, path, apply)
 	if err != nil {
-		return nil, false, fmt.Errorf("read state file: %w", err)
-	}
-	created = len(data) < len(journalMagic)
-	good := int64(len(journalMagic))
-	if created {
-		if err := restart(file); err != nil {
-			return nil, false, fmt.Errorf("start state file %s: %w", path, err)
-		}
-		if err := syncDir(filepath.Dir(path)); err != nil {
-			return nil, false, err
-		}
-	} else {
-		if good, err = replay(path, data, apply); err != nil {
-			return nil, false, err
-		}
-		if good < int64(len(data)) {
-			if err := file.Truncate(good); err != nil {
-				return nil, false, fmt.Errorf("cut the torn tail off %s: %w", path, err)
-			}
-		}
-		if _, err := file.Seek(good, 0); err != nil {
-			return nil, false, fmt.Errorf("seek in %s: %w", path, err)
-		}
+		return nil, false, err
 	}
 	j = &journal{path: path, flusher: fl, file: file, size: good, live: good}
 	j.idle = sync.NewCond(&j.mu)
 	return j, created, nil
+}
+
+// loadJournal replays the file, or begins it, and leaves it where the next frame belongs.
+func loadJournal(file *os.File, path string, apply func(opCode, *reader) error) (size int64, created bool, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false, fmt.Errorf("read state file: %w", err)
+	}
+	if len(data) < len(journalMagic) {
+		if err := restart(file); err != nil {
+			return 0, false, fmt.Errorf("start state file %s: %w", path, err)
+		}
+		return int64(len(journalMagic)), true, syncDir(filepath.Dir(path))
+	}
+	good, err := replay(path, data, apply)
+	if err != nil {
+		return 0, false, err
+	}
+	if good < int64(len(data)) {
+		if err := file.Truncate(good); err != nil {
+			return 0, false, fmt.Errorf("cut the torn tail off %s: %w", path, err)
+		}
+	}
+	if _, err := file.Seek(good, 0); err != nil {
+		return 0, false, fmt.Errorf("seek in %s: %w", path, err)
+	}
+	return good, false, nil
 }
 
 // restart writes the magic into an empty, or not even begun, file.

@@ -90,6 +90,9 @@ func (q *request) place(obj Object) error {
 
 // update serves PUT and PATCH of an object or its status.
 func (q *request) update() error {
+	if q.name == "" {
+		return q.unsupported()
+	}
 	o, err := q.writeOptions()
 	if err != nil {
 		return err
@@ -300,6 +303,9 @@ var protectedNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSyst
 
 // delete deletes one object.
 func (q *request) delete() error {
+	if q.sub != "" {
+		return q.unsupported()
+	}
 	o, err := q.deleteOptions()
 	if err != nil {
 		return err

@@ -40,25 +40,35 @@ func (q *request) accepted() (form, error) {
 		if err != nil {
 			continue
 		}
-		if media != "application/json" && media != "*/*" && media != "application/*" {
-			continue
-		}
-		if params["g"] != "" && params["g"] != metav1.GroupName {
-			continue
-		}
-		switch {
-		case params["as"] == "":
-			return formObject, nil
-		case params["as"] == "Table" && params["v"] == "v1":
-			return formTable, nil
-		case strings.HasPrefix(params["as"], "PartialObjectMetadata") && params["v"] == "v1":
-			return formMetadata, nil
+		if f, ok := formOf(media, params); ok {
+			return f, nil
 		}
 	}
 	return formObject, &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
 		Message: "only the following media types are accepted: application/json, application/json;as=Table;v=v1;g=meta.k8s.io",
 	}}
+}
+
+// formOf is the form of one media type of an Accept header; false when it is not served.
+func formOf(media string, params map[string]string) (form, bool) {
+	if media != "application/json" && media != "*/*" && media != "application/*" {
+		return formObject, false
+	}
+	as := params["as"]
+	if as == "" {
+		return formObject, true
+	}
+	if params["v"] != "v1" || params["g"] != metav1.GroupName {
+		return formObject, false
+	}
+	switch as {
+	case "Table":
+		return formTable, true
+	case "PartialObjectMetadata", "PartialObjectMetadataList":
+		return formMetadata, true
+	}
+	return formObject, false
 }
 
 // body reads the request's body.

@@ -143,6 +143,14 @@ func (b *schemaBuilder) of(t reflect.Type) *spec.Schema {
 		return spec.ArrayProperty(b.of(t.Elem()))
 	case reflect.Map:
 		return spec.MapProperty(b.of(t.Elem()))
+	default:
+		return scalarSchema(t.Kind())
+	}
+}
+
+// scalarSchema is the schema of a plain Go kind; anything for others.
+func scalarSchema(kind reflect.Kind) *spec.Schema {
+	switch kind {
 	case reflect.Bool:
 		return spec.BooleanProperty()
 	case reflect.Int32, reflect.Uint32, reflect.Int16, reflect.Uint16, reflect.Int8:

@@ -57,34 +57,42 @@ func (q *request) watch() error {
 
 // start finds where the watch begins, and which objects are sent first.
 func (w *watching) start() ([]*entry, error) {
-	text := w.query.Get("resourceVersion")
-	fresh := text == "" || text == "0" || w.query.Get("sendInitialEvents") == "true"
-	asked := uint64(0)
-	if text != "" {
-		var err error
-		if asked, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, apierrors.NewBadRequest("resourceVersion: not a number")
-		}
+	asked, err := w.askedVersion()
+	if err != nil {
+		return nil, err
 	}
-	if w.query.Get("sendInitialEvents") == "true" && !w.bookmarks {
+	initial := w.query.Get("sendInitialEvents")
+	if initial == "true" && !w.bookmarks {
 		return nil, apierrors.NewBadRequest("sendInitialEvents is forbidden without allowWatchBookmarks")
 	}
 	entries, now := w.store.list(w.kind, w.namespace)
-	if asked > now {
+	switch {
+	case asked > now:
 		return nil, tooLarge(asked, now)
-	}
-	if !fresh || w.query.Get("sendInitialEvents") == "false" && asked != 0 {
-		w.rv = asked
-		if asked < w.store.compactedVersion(w.kind) {
-			return nil, expired()
+	case asked == 0 || initial == "true":
+		w.rv = now
+		if initial == "false" {
+			return nil, nil
 		}
-		return nil, nil
+		return w.sel.filter(entries)
+	case asked < w.store.compactedVersion(w.kind):
+		return nil, expired()
 	}
-	w.rv = now
-	if w.query.Get("sendInitialEvents") == "false" {
-		return nil, nil
+	w.rv = asked
+	return nil, nil
+}
+
+// askedVersion is the version that the client names; 0 for none, or any.
+func (w *watching) askedVersion() (uint64, error) {
+	text := w.query.Get("resourceVersion")
+	if text == "" {
+		return 0, nil
 	}
-	return w.sel.filter(entries)
+	rv, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, apierrors.NewBadRequest("resourceVersion: not a number")
+	}
+	return rv, nil
 }
 
 // sendInitial sends the present as additions and, when asked, marks its end.
@@ -123,14 +131,11 @@ func (w *watching) run() error {
 		case <-w.watcher.signal:
 		case <-bookmark.C:
 			armed = false
-			if err := w.bookmark(false); err != nil {
-				return err
-			}
-			if err := w.flush(); err != nil {
+			if err := w.bookmarkIfDue(); err != nil {
 				return err
 			}
 		case <-timeout.C:
-			return w.bookmarkAtEnd()
+			return w.bookmarkIfDue()
 		case <-w.watcher.done:
 			return nil
 		case <-w.r.Context().Done():
@@ -147,7 +152,8 @@ func (w *watching) timeout() time.Duration {
 	return minWatch + rand.N(minWatch)
 }
 
-func (w *watching) bookmarkAtEnd() error {
+// bookmarkIfDue tells the version reached, if the client wants to know and does not.
+func (w *watching) bookmarkIfDue() error {
 	if !w.bookmarks || w.rv == w.marked {
 		return nil
 	}
