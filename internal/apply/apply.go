@@ -90,6 +90,11 @@ func (a *Applier) send(ctx context.Context, observed client.Object, intent Confi
 	if observed != nil && a.seen.has(keyOf(observed, subresource), observed.GetResourceVersion(), hash) {
 		return Result{Skipped: true}, nil
 	}
+	return a.deliver(ctx, observed, target, body, hash, subresource)
+}
+
+// deliver sends the body and remembers it by the hash, which may be that of another form of the same intent.
+func (a *Applier) deliver(ctx context.Context, observed client.Object, target *metav1.PartialObjectMetadata, body []byte, hash [sha256.Size]byte, subresource string) (Result, error) {
 	if err := a.patch(ctx, target, body, subresource); err != nil {
 		return Result{}, fmt.Errorf("apply %s as %s: %w", describe(target), a.manager, err)
 	}

@@ -40,16 +40,21 @@ func keyOf(obj client.Object, subresource string) seenKey {
 }
 
 func (s *seen) has(key seenKey, version string, hash [sha256.Size]byte) bool {
+	entry, ok := s.last(key)
+	return ok && entry.hash == hash && notNewer(version, entry.version)
+}
+
+// last returns what was applied last; ok is false where that is not remembered.
+func (s *seen) last(key seenKey) (entry seenEntry, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry, ok := s.younger[key]
-	if !ok {
-		if entry, ok = s.older[key]; !ok {
-			return false
-		}
+	if entry, ok = s.younger[key]; ok {
+		return entry, true
+	}
+	if entry, ok = s.older[key]; ok {
 		s.store(key, entry)
 	}
-	return entry.hash == hash && notNewer(version, entry.version)
+	return entry, ok
 }
 
 // notNewer reports whether the observed version is at most the one at which the intent was in place. An older

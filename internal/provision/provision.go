@@ -1,0 +1,116 @@
+// Package provision makes the three objects of a machine, which bear one name: the bootstrap configuration, the
+// infrastructure machine, and the Machine that refers to both. Whoever makes Machines can be killed between any two of
+// them; what is then left without a Machine is found here and finished or taken away.
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/apply"
+	corev1ac "slipway.dev/slipway/internal/applyconfigurations/core/v1beta2"
+)
+
+// Objects are the objects of one machine. Each holds what its maker wants to own of it.
+type Objects struct {
+	// Bootstrap is the bootstrap configuration; nil where there is none to make.
+	Bootstrap *unstructured.Unstructured
+	// Infrastructure is the infrastructure machine; nil where there is none to make.
+	Infrastructure *unstructured.Unstructured
+	// Machine refers to both.
+	Machine *corev1ac.MachineApplyConfiguration
+}
+
+// Maker makes machines as one field manager. It is safe for concurrent use.
+type Maker struct {
+	client  client.Client
+	applier *apply.Applier
+}
+
+// NewMaker returns a Maker that writes by c and the applier.
+func NewMaker(c client.Client, applier *apply.Applier) *Maker {
+	return &Maker{client: c, applier: applier}
+}
+
+// Make creates the objects, the Machine last, since its controller takes the others over, and returns the Machine's
+// metadata. Where the API server refuses one, those that Make has made before it are taken away again, so that an owner
+// that tries for days leaves nothing behind. Where it is not known whether a write arrived, everything stays: the next
+// look tells.
+func (m *Maker) Make(ctx context.Context, o Objects) (*metav1.PartialObjectMetadata, error) {
+	var made []*metav1.PartialObjectMetadata
+	for _, part := range []*unstructured.Unstructured{o.Bootstrap, o.Infrastructure} {
+		if part == nil {
+			continue
+		}
+		result, err := m.applier.ApplyObject(ctx, nil, part)
+		if err != nil {
+			return nil, m.rollBack(ctx, made, err)
+		}
+		made = append(made, result.Object)
+	}
+	result, err := m.applier.Apply(ctx, nil, o.Machine)
+	if err != nil {
+		return nil, m.rollBack(ctx, made, err)
+	}
+	return result.Object, nil
+}
+
+// rollBack deletes what was made if err says that the API server refused what came next.
+func (m *Maker) rollBack(ctx context.Context, made []*metav1.PartialObjectMetadata, err error) error {
+	if !refused(err) {
+		return err
+	}
+	errs := []error{err}
+	for _, part := range made {
+		if gone := Remove(ctx, m.client, part); gone != nil {
+			errs = append(errs, gone)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// refused reports whether the API server has answered, and the answer is no. A time-out or a broken connection leaves
+// open whether the object exists.
+func refused(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && status.Status().Code >= 400 && status.Status().Code < 500 && !apierrors.IsTimeout(err)
+}
+
+// Remove deletes the object if it is still the one that was seen. An object that is gone is no error.
+func Remove(ctx context.Context, c client.Client, obj client.Object) error {
+	err := c.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})
+	if err := client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("delete %s %s: %w", obj.GetObjectKind().GroupVersionKind().Kind, client.ObjectKeyFromObject(obj), err)
+	}
+	return nil
+}
+
+// Reference returns the reference to an object.
+func Reference(u *unstructured.Unstructured) *corev1ac.ContractVersionedObjectReferenceApplyConfiguration {
+	gvk := u.GroupVersionKind()
+	return corev1ac.ContractVersionedObjectReference().WithAPIGroup(gvk.Group).WithKind(gvk.Kind).WithName(u.GetName())
+}
+
+// Owner returns the owner reference that bootstrap configurations and infrastructure machines carry until the Machine's
+// controller takes them over.
+func Owner(apiVersion, kind, name string, uid types.UID) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: uid}
+}
+
+// OwnerOfMachines returns the controller reference that a Machine's owner puts on it.
+func OwnerOfMachines(apiVersion, kind, name string, uid types.UID) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: new(true), BlockOwnerDeletion: new(true)}
+}
+
+// OwnerOfTemplates returns the reference to the Cluster that templates and workers without another owner carry.
+func OwnerOfTemplates(cluster *clusterv1.Cluster) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID}
+}
