@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // DescendantKind is a kind of object that a Cluster deletes, spelled as in the API.
@@ -94,55 +96,55 @@ type ClusterDeletionPlan struct {
 // control plane, then the infrastructure. What could not be read counts as still there.
 func ClusterDeletion(f ClusterDeletionFacts) ClusterDeletionPlan {
 	if f.HookPending {
-		return ClusterDeletionPlan{Step: WaitBeforeDeleteHook, Reason: "WaitingForBeforeDeleteHook", Message: "Waiting for the BeforeClusterDelete hook"}
+		return ClusterDeletionPlan{Step: WaitBeforeDeleteHook, Reason: clusterv1.ClusterDeletingWaitingForBeforeDeleteHookReason, Message: "Waiting for the BeforeClusterDelete hook"}
 	}
 	if f.DescendantsRead != True {
-		return ClusterDeletionPlan{Step: DeleteWorkers, Reason: "WaitingForWorkersDeletion", Message: "Waiting for the workers to be listed"}
+		return ClusterDeletionPlan{Step: DeleteWorkers, Reason: clusterv1.ClusterDeletingWaitingForWorkersDeletionReason, Message: "Waiting for the workers to be listed"}
 	}
-	workers, masters := splitDescendants(f)
+	workers, controlPlane := splitDescendants(f)
 	switch {
 	case len(workers) > 0:
 		return ClusterDeletionPlan{
 			Step: DeleteWorkers, Delete: deletable(workers),
-			Reason: "WaitingForWorkersDeletion", Message: waitingFor(workers),
+			Reason: clusterv1.ClusterDeletingWaitingForWorkersDeletionReason, Message: waitingFor(workers),
 		}
-	case !f.ControlPlane.gone() || len(masters) > 0:
-		return deleteControlPlane(f, masters)
+	case !f.ControlPlane.gone() || len(controlPlane) > 0:
+		return deleteControlPlane(f, controlPlane)
 	case !f.Infrastructure.gone():
 		return ClusterDeletionPlan{
 			Step: DeleteClusterInfrastructure, DeleteObject: deleteNow(f.Infrastructure),
-			Reason: "WaitingForInfrastructureDeletion", Message: waitingForObject(f.Infrastructure),
+			Reason: clusterv1.ClusterDeletingWaitingForInfrastructureDeletionReason, Message: waitingForObject(f.Infrastructure),
 		}
 	}
-	return ClusterDeletionPlan{Step: FinishCluster, Reason: "DeletionCompleted", Message: "Deletion completed"}
+	return ClusterDeletionPlan{Step: FinishCluster, Reason: clusterv1.DeletionCompletedReason, Message: "Deletion completed"}
 }
 
 // splitDescendants parts the workers from the control-plane Machines. Without a control plane object nothing orders the
 // latter, and they go with the workers.
-func splitDescendants(f ClusterDeletionFacts) (workers, masters []Descendant) {
+func splitDescendants(f ClusterDeletionFacts) (workers, controlPlane []Descendant) {
 	for _, d := range f.Descendants {
 		if d.ControlPlane && f.ControlPlane.Referenced {
-			masters = append(masters, d)
+			controlPlane = append(controlPlane, d)
 			continue
 		}
 		workers = append(workers, d)
 	}
-	return workers, masters
+	return workers, controlPlane
 }
 
 // deleteControlPlane deletes the control plane object, and with it the control-plane Machines that nobody manages: the
 // object would never delete them, and the Cluster would wait for ever.
-func deleteControlPlane(f ClusterDeletionFacts, masters []Descendant) ClusterDeletionPlan {
+func deleteControlPlane(f ClusterDeletionFacts, controlPlane []Descendant) ClusterDeletionPlan {
 	p := ClusterDeletionPlan{
-		Step: DeleteControlPlane, DeleteObject: deleteNow(f.ControlPlane), Reason: "WaitingForControlPlaneDeletion",
-		Delete: deletable(masters),
+		Step: DeleteControlPlane, DeleteObject: deleteNow(f.ControlPlane), Reason: clusterv1.ClusterDeletingWaitingForControlPlaneDeletionReason,
+		Delete: deletable(controlPlane),
 	}
 	var parts []string
 	if !f.ControlPlane.gone() {
 		parts = append(parts, waitingForObject(f.ControlPlane))
 	}
-	if strays := slices.DeleteFunc(slices.Clone(masters), func(d Descendant) bool { return d.Managed }); len(strays) > 0 || f.ControlPlane.gone() {
-		parts = append(parts, waitingFor(masters))
+	if strays := slices.DeleteFunc(slices.Clone(controlPlane), func(d Descendant) bool { return d.Managed }); len(strays) > 0 || f.ControlPlane.gone() {
+		parts = append(parts, waitingFor(controlPlane))
 	}
 	p.Message = strings.Join(parts, "; ")
 	return p

@@ -7,19 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
-)
-
-// DrainBehavior says what a drain does about a Pod, spelled as in MachineDrainRule.
-type DrainBehavior string
-
-// The behaviours.
-const (
-	// DrainPod evicts the Pod and waits until it is gone.
-	DrainPod DrainBehavior = "Drain"
-	// SkipPod leaves the Pod alone.
-	SkipPod DrainBehavior = "Skip"
-	// WaitPodCompleted waits until the Pod is gone by itself.
-	WaitPodCompleted DrainBehavior = "WaitCompleted"
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // unreachableGrace is how long a Pod on an unreachable Node may have been terminating before it is given up: its kubelet
@@ -53,7 +41,7 @@ type DrainRule struct {
 	// Name orders the rules: of several that match, the first by name counts.
 	Name string
 	// Behavior is what to do about matching Pods, Order their turn.
-	Behavior DrainBehavior
+	Behavior clusterv1.MachineDrainRuleDrainBehavior
 	Order    int32
 	// Machines and Pods select what the rule is for; an entry matches when both its selectors do.
 	Machines []DrainMachineSelector
@@ -87,7 +75,7 @@ type PodDecision struct {
 	// Pod is the Pod.
 	Pod DrainPodFacts
 	// Behavior is what to do, Order the turn among those that are drained.
-	Behavior DrainBehavior
+	Behavior clusterv1.MachineDrainRuleDrainBehavior
 	Order    int32
 	// Reason says why it is skipped or waited for; Warning what the eviction loses. Both may be empty.
 	Reason, Warning string
@@ -118,14 +106,14 @@ func DrainNode(f DrainFacts, now time.Time) DrainPlan {
 	slices.SortFunc(p.Decisions, func(a, b PodDecision) int {
 		return cmp.Or(strings.Compare(a.Pod.Namespace, b.Pod.Namespace), strings.Compare(a.Pod.Name, b.Pod.Name))
 	})
-	turn, any := lowestOrder(p.Decisions)
+	turn, left := lowestOrder(p.Decisions)
 	for _, d := range p.Decisions {
 		switch {
-		case d.Behavior == SkipPod:
+		case d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorSkip:
 			p.SkippedClaims = append(p.SkippedClaims, qualifiedClaims(d.Pod)...)
 		case d.Order > turn:
 			p.Later = append(p.Later, d)
-		case d.Behavior == WaitPodCompleted:
+		case d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorWaitCompleted:
 			p.Completing = append(p.Completing, d)
 		case !d.Pod.DeletedAt.IsZero():
 			p.Terminating = append(p.Terminating, d)
@@ -135,7 +123,7 @@ func DrainNode(f DrainFacts, now time.Time) DrainPlan {
 	}
 	slices.Sort(p.SkippedClaims)
 	p.SkippedClaims = slices.Compact(p.SkippedClaims)
-	p.Done = !any
+	p.Done = !left
 	return p
 }
 
@@ -145,7 +133,7 @@ func DecidePod(pod DrainPodFacts, f DrainFacts, rules []DrainRule, now time.Time
 	checks := []func(PodDecision, DrainFacts, []DrainRule, time.Time) (PodDecision, bool){
 		skipGivenUp, decideDaemonSet, skipMirror, byLabel, byRule,
 	}
-	d := PodDecision{Pod: pod, Behavior: DrainPod, Warning: evictionWarning(pod)}
+	d := PodDecision{Pod: pod, Behavior: clusterv1.MachineDrainRuleDrainBehaviorDrain, Warning: evictionWarning(pod)}
 	for _, check := range checks {
 		if decided, yes := check(d, f, rules, now); yes {
 			return decided
@@ -156,7 +144,7 @@ func DecidePod(pod DrainPodFacts, f DrainFacts, rules []DrainRule, now time.Time
 
 // skipGivenUp passes over Pods that were asked to go on a Node that no longer answers: nobody will confirm their end.
 func skipGivenUp(d PodDecision, f DrainFacts, _ []DrainRule, now time.Time) (PodDecision, bool) {
-	d.Behavior, d.Reason = SkipPod, "it is terminating on a Node that is unreachable"
+	d.Behavior, d.Reason = clusterv1.MachineDrainRuleDrainBehaviorSkip, "it is terminating on a Node that is unreachable"
 	return d, f.NodeUnreachable && !d.Pod.DeletedAt.IsZero() && now.Sub(d.Pod.DeletedAt) > unreachableGrace
 }
 
@@ -169,26 +157,23 @@ func decideDaemonSet(d PodDecision, _ DrainFacts, _ []DrainRule, _ time.Time) (P
 	if d.Pod.Finished || d.Pod.DaemonSetExists == False {
 		return d, true
 	}
-	d.Behavior, d.Reason, d.Warning = SkipPod, "its DaemonSet would create it again", ""
+	d.Behavior, d.Reason, d.Warning = clusterv1.MachineDrainRuleDrainBehaviorSkip, "its DaemonSet would create it again", ""
 	return d, true
 }
 
 func skipMirror(d PodDecision, _ DrainFacts, _ []DrainRule, _ time.Time) (PodDecision, bool) {
-	d.Behavior, d.Reason, d.Warning = SkipPod, "it mirrors a static Pod", ""
+	d.Behavior, d.Reason, d.Warning = clusterv1.MachineDrainRuleDrainBehaviorSkip, "it mirrors a static Pod", ""
 	return d, d.Pod.Mirror
 }
 
-// drainLabel is the Pod label that outranks MachineDrainRules.
-const drainLabel = "cluster.x-k8s.io/drain"
-
 // byLabel follows the Pod's drain label. Upper case does not matter, nor does the dash.
 func byLabel(d PodDecision, _ DrainFacts, _ []DrainRule, _ time.Time) (PodDecision, bool) {
-	switch strings.Replace(strings.ToLower(d.Pod.Labels[drainLabel]), "-", "", 1) {
+	switch strings.Replace(strings.ToLower(d.Pod.Labels[clusterv1.PodDrainLabel]), "-", "", 1) {
 	case "skip":
-		d.Behavior, d.Reason, d.Warning = SkipPod, "its label "+drainLabel+" says so", ""
+		d.Behavior, d.Reason, d.Warning = clusterv1.MachineDrainRuleDrainBehaviorSkip, "its label "+clusterv1.PodDrainLabel+" says so", ""
 		return d, true
 	case "waitcompleted":
-		d.Behavior, d.Reason, d.Warning = WaitPodCompleted, "its label "+drainLabel+" says so", ""
+		d.Behavior, d.Reason, d.Warning = clusterv1.MachineDrainRuleDrainBehaviorWaitCompleted, "its label "+clusterv1.PodDrainLabel+" says so", ""
 		return d, true
 	}
 	return d, false
@@ -200,11 +185,11 @@ func byRule(d PodDecision, f DrainFacts, rules []DrainRule, _ time.Time) (PodDec
 			continue
 		}
 		d.Behavior, d.Reason = r.Behavior, "MachineDrainRule "+r.Name+" says so"
-		if r.Behavior == DrainPod {
+		if r.Behavior == clusterv1.MachineDrainRuleDrainBehaviorDrain {
 			d.Order, d.Reason = r.Order, ""
-			return d, true
+		} else {
+			d.Warning = ""
 		}
-		d.Warning = ""
 		return d, true
 	}
 	return d, false
@@ -239,7 +224,7 @@ func lowestOrder(decisions []PodDecision) (int32, bool) {
 	var lowest int32
 	found := false
 	for _, d := range decisions {
-		if d.Behavior == SkipPod || found && d.Order >= lowest {
+		if d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorSkip || found && d.Order >= lowest {
 			continue
 		}
 		lowest, found = d.Order, true

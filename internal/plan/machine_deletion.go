@@ -2,6 +2,8 @@ package plan
 
 import (
 	"time"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // MachineDeletionFacts is everything that decides the next step of the deletion of a Machine.
@@ -105,7 +107,7 @@ func MachineDeletion(f MachineDeletionFacts, now time.Time) MachineDeletionPlan 
 			return p
 		}
 	}
-	return MachineDeletionPlan{Step: FinishMachine, Reason: "DeletionCompleted", Message: "Deletion completed", NodeLeft: why}
+	return MachineDeletionPlan{Step: FinishMachine, Reason: clusterv1.DeletionCompletedReason, Message: "Deletion completed", NodeLeft: why}
 }
 
 // DeleteNodeAllowed decides whether the deletion of a Machine touches its Node (drains and deletes it), and says why it
@@ -144,14 +146,14 @@ func over(started time.Time, timeout time.Duration, now time.Time) bool {
 func findNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
 	due := allowed && f.Node == "" && f.NodeExists == Unknown && f.PreTerminateStarted.IsZero() && !over(f.DeletedAt, f.NodeTimeout, now)
 	return MachineDeletionPlan{
-		Step: FindNode, Reason: "Deleting", Message: "Looking for the Node of the Machine",
+		Step: FindNode, Reason: clusterv1.DeletingReason, Message: "Looking for the Node of the Machine",
 		GiveUpAt: until(f.DeletedAt, f.NodeTimeout),
 	}, due
 }
 
 func waitPreDrain(f MachineDeletionFacts, allowed bool, _ time.Time) (MachineDeletionPlan, bool) {
 	return MachineDeletionPlan{
-		Step: WaitPreDrainHook, Start: f.PreDrainStarted.IsZero(), Reason: "WaitingForPreDrainHook",
+		Step: WaitPreDrainHook, Start: f.PreDrainStarted.IsZero(), Reason: clusterv1.MachineDeletingWaitingForPreDrainHookReason,
 		Message: "Waiting for pre-drain hooks to be removed: " + NameList(f.PreDrainHooks),
 	}, allowed && len(f.PreDrainHooks) > 0
 }
@@ -165,7 +167,7 @@ func nodeWorkPossible(f MachineDeletionFacts) bool {
 func drainNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
 	due := allowed && !f.ExcludeDrain && f.Drained != True && nodeWorkPossible(f) && !over(f.DrainStarted, f.DrainTimeout, now)
 	return MachineDeletionPlan{
-		Step: Drain, Start: f.DrainStarted.IsZero(), Reason: "DrainingNode",
+		Step: Drain, Start: f.DrainStarted.IsZero(), Reason: clusterv1.MachineDeletingDrainingNodeReason,
 		Message: orElse(f.DrainMessage, "Draining Node "+f.Node), GiveUpAt: untilFrom(f.DrainStarted, now, f.DrainTimeout),
 	}, due
 }
@@ -173,28 +175,28 @@ func drainNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDele
 func waitVolumes(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
 	due := allowed && !f.ExcludeVolumeDetach && f.VolumesDetached != True && nodeWorkPossible(f) && !over(f.VolumeWaitStarted, f.VolumeTimeout, now)
 	return MachineDeletionPlan{
-		Step: WaitVolumes, Start: f.VolumeWaitStarted.IsZero(), Reason: "WaitingForVolumeDetach",
+		Step: WaitVolumes, Start: f.VolumeWaitStarted.IsZero(), Reason: clusterv1.MachineDeletingWaitingForVolumeDetachReason,
 		Message: orElse(f.VolumeMessage, "Waiting for the volumes of Node "+f.Node+" to be detached"), GiveUpAt: untilFrom(f.VolumeWaitStarted, now, f.VolumeTimeout),
 	}, due
 }
 
 func waitPreTerminate(f MachineDeletionFacts, _ bool, _ time.Time) (MachineDeletionPlan, bool) {
 	return MachineDeletionPlan{
-		Step: WaitPreTerminateHook, Start: f.PreTerminateStarted.IsZero(), Reason: "WaitingForPreTerminateHook",
+		Step: WaitPreTerminateHook, Start: f.PreTerminateStarted.IsZero(), Reason: clusterv1.MachineDeletingWaitingForPreTerminateHookReason,
 		Message: "Waiting for pre-terminate hooks to be removed: " + NameList(f.PreTerminateHooks),
 	}, len(f.PreTerminateHooks) > 0
 }
 
 func deleteInfrastructure(f MachineDeletionFacts, _ bool, _ time.Time) (MachineDeletionPlan, bool) {
 	return MachineDeletionPlan{
-		Step: DeleteInfrastructure, DeleteObject: deleteNow(f.Infrastructure), Reason: "WaitingForInfrastructureDeletion",
+		Step: DeleteInfrastructure, DeleteObject: deleteNow(f.Infrastructure), Reason: clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason,
 		Message: waitingForObject(f.Infrastructure),
 	}, !f.Infrastructure.gone()
 }
 
 func deleteBootstrap(f MachineDeletionFacts, _ bool, _ time.Time) (MachineDeletionPlan, bool) {
 	return MachineDeletionPlan{
-		Step: DeleteBootstrap, DeleteObject: deleteNow(f.Bootstrap), Reason: "WaitingForBootstrapDeletion",
+		Step: DeleteBootstrap, DeleteObject: deleteNow(f.Bootstrap), Reason: clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
 		Message: waitingForObject(f.Bootstrap),
 	}, !f.Bootstrap.gone()
 }
@@ -204,7 +206,7 @@ func deleteBootstrap(f MachineDeletionFacts, _ bool, _ time.Time) (MachineDeleti
 func deleteNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
 	due := allowed && f.NodeExists != False && !over(f.DeletedAt, f.NodeTimeout, now)
 	return MachineDeletionPlan{
-		Step: DeleteNode, Reason: "DeletingNode", Message: "Deleting Node " + orElse(f.Node, "of the Machine"),
+		Step: DeleteNode, Reason: clusterv1.MachineDeletingDeletingNodeReason, Message: "Deleting Node " + orElse(f.Node, "of the Machine"),
 		GiveUpAt: until(f.DeletedAt, f.NodeTimeout),
 	}, due
 }

@@ -1,20 +1,6 @@
 package plan
 
-// Phase is a one-word summary of an object, spelled as in the API's phase fields.
-type Phase string
-
-// The phases in use.
-const (
-	PhasePending      Phase = "Pending"
-	PhaseProvisioning Phase = "Provisioning"
-	PhaseProvisioned  Phase = "Provisioned"
-	PhaseRunning      Phase = "Running"
-	PhaseUpdating     Phase = "Updating"
-	PhaseDeleting     Phase = "Deleting"
-	PhaseScalingUp    Phase = "ScalingUp"
-	PhaseScalingDown  Phase = "ScalingDown"
-	PhaseUnknown      Phase = "Unknown"
-)
+import clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 
 // ClusterPhaseFacts decide the phase of a Cluster.
 type ClusterPhaseFacts struct {
@@ -29,16 +15,16 @@ type ClusterPhaseFacts struct {
 }
 
 // ClusterPhase returns the phase of a Cluster.
-func ClusterPhase(f ClusterPhaseFacts) Phase {
+func ClusterPhase(f ClusterPhaseFacts) clusterv1.ClusterPhase {
 	switch {
 	case f.Deleting:
-		return PhaseDeleting
+		return clusterv1.ClusterPhaseDeleting
 	case f.InfrastructureProvisioned && f.EndpointValid:
-		return PhaseProvisioned
+		return clusterv1.ClusterPhaseProvisioned
 	case f.HasRefs:
-		return PhaseProvisioning
+		return clusterv1.ClusterPhaseProvisioning
 	default:
-		return PhasePending
+		return clusterv1.ClusterPhasePending
 	}
 }
 
@@ -55,34 +41,34 @@ type MachinePhaseFacts struct {
 }
 
 // MachinePhase returns the phase of a Machine.
-func MachinePhase(f MachinePhaseFacts) Phase {
+func MachinePhase(f MachinePhaseFacts) clusterv1.MachinePhase {
 	switch {
 	case f.Deleting:
-		return PhaseDeleting
+		return clusterv1.MachinePhaseDeleting
 	case f.Updating:
-		return PhaseUpdating
+		return clusterv1.MachinePhaseUpdating
 	case f.HasNode && f.InfrastructureProvisioned:
-		return PhaseRunning
+		return clusterv1.MachinePhaseRunning
 	case f.HasProviderID:
-		return PhaseProvisioned
+		return clusterv1.MachinePhaseProvisioned
 	case f.BootstrapDataCreated && !f.InfrastructureProvisioned:
-		return PhaseProvisioning
+		return clusterv1.MachinePhaseProvisioning
 	default:
-		return PhasePending
+		return clusterv1.MachinePhasePending
 	}
 }
 
 // MachineDeploymentPhase returns the phase of a MachineDeployment from its spec.replicas (nil when unset) and the number of
 // Machines it has. More Machines than asked for is ScalingDown, also while a rollout surges.
-func MachineDeploymentPhase(desired *int32, machines int32) Phase {
+func MachineDeploymentPhase(desired *int32, machines int32) clusterv1.MachineDeploymentPhase {
 	switch {
 	case desired == nil:
-		return PhaseUnknown
+		return clusterv1.MachineDeploymentPhaseUnknown
 	case machines < *desired:
-		return PhaseScalingUp
+		return clusterv1.MachineDeploymentPhaseScalingUp
 	case machines > *desired:
-		return PhaseScalingDown
+		return clusterv1.MachineDeploymentPhaseScalingDown
 	default:
-		return PhaseRunning
+		return clusterv1.MachineDeploymentPhaseRunning
 	}
 }

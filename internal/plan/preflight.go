@@ -6,18 +6,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-)
-
-// PreflightCheck names a check that a MachineSet makes before it creates a Machine, spelled as in the API.
-type PreflightCheck string
-
-// The preflight checks. All skips every one.
-const (
-	AllPreflightChecks       PreflightCheck = "All"
-	ControlPlaneIsStable     PreflightCheck = "ControlPlaneIsStable"
-	KubernetesVersionSkew    PreflightCheck = "KubernetesVersionSkew"
-	KubeadmVersionSkew       PreflightCheck = "KubeadmVersionSkew"
-	ControlPlaneVersionMatch PreflightCheck = "ControlPlaneVersionSkew"
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // PreflightFacts is everything the preflight checks of a MachineSet look at.
@@ -39,27 +28,27 @@ type PreflightFacts struct {
 	// KubeadmBootstrap says that its bootstrap template is a KubeadmConfigTemplate.
 	KubeadmBootstrap bool
 	// Skip are the checks that the annotation skip-preflight-checks names (see SkippedChecks).
-	Skip []PreflightCheck
+	Skip []clusterv1.MachineSetPreflightCheck
 }
 
 // PreflightFailure is one check that holds a MachineSet back.
 type PreflightFailure struct {
 	// Check is the check that failed.
-	Check PreflightCheck
+	Check clusterv1.MachineSetPreflightCheck
 	// Message says what is wrong, fit for a condition.
 	Message string
 }
 
 // SkippedChecks parses the value of the annotation skip-preflight-checks: names separated by commas. The second result
 // holds the names that are not known.
-func SkippedChecks(annotation string) (checks []PreflightCheck, unknown []string) {
-	known := []PreflightCheck{AllPreflightChecks, ControlPlaneIsStable, KubernetesVersionSkew, KubeadmVersionSkew, ControlPlaneVersionMatch}
+func SkippedChecks(annotation string) (checks []clusterv1.MachineSetPreflightCheck, unknown []string) {
+	known := []clusterv1.MachineSetPreflightCheck{clusterv1.MachineSetPreflightCheckAll, clusterv1.MachineSetPreflightCheckControlPlaneIsStable, clusterv1.MachineSetPreflightCheckKubernetesVersionSkew, clusterv1.MachineSetPreflightCheckKubeadmVersionSkew, clusterv1.MachineSetPreflightCheckControlPlaneVersionSkew}
 	for name := range strings.SplitSeq(annotation, ",") {
 		name = strings.TrimSpace(name)
 		switch {
 		case name == "":
-		case slices.Contains(known, PreflightCheck(name)):
-			checks = append(checks, PreflightCheck(name))
+		case slices.Contains(known, clusterv1.MachineSetPreflightCheck(name)):
+			checks = append(checks, clusterv1.MachineSetPreflightCheck(name))
 		default:
 			unknown = append(unknown, name)
 		}
@@ -70,7 +59,7 @@ func SkippedChecks(annotation string) (checks []PreflightCheck, unknown []string
 // Preflight returns the checks that hold a MachineSet back from creating Machines; none means that it may. A control plane
 // that could not be read holds it back too.
 func Preflight(f PreflightFacts) []PreflightFailure {
-	if f.ControlPlane == "" || slices.Contains(f.Skip, AllPreflightChecks) {
+	if f.ControlPlane == "" || slices.Contains(f.Skip, clusterv1.MachineSetPreflightCheckAll) {
 		return nil
 	}
 	if f.ControlPlaneRead != True {
@@ -78,27 +67,27 @@ func Preflight(f PreflightFacts) []PreflightFailure {
 		if f.ControlPlaneRead == False {
 			message = fmt.Sprintf("%s does not exist", f.ControlPlane)
 		}
-		return failures(f, ControlPlaneIsStable, message)
+		return failures(f, clusterv1.MachineSetPreflightCheckControlPlaneIsStable, message)
 	}
 	if f.ControlPlaneVersion == "" {
 		return nil
 	}
 	var failed []PreflightFailure
-	failed = append(failed, failures(f, ControlPlaneIsStable, unstable(f))...)
+	failed = append(failed, failures(f, clusterv1.MachineSetPreflightCheckControlPlaneIsStable, unstable(f))...)
 	if f.Version == "" {
 		return failed
 	}
 	controlPlane, err := ParseVersion(f.ControlPlaneVersion)
 	if err != nil {
-		return append(failed, failures(f, KubernetesVersionSkew, fmt.Sprintf("%s: %v", f.ControlPlane, err))...)
+		return append(failed, failures(f, clusterv1.MachineSetPreflightCheckKubernetesVersionSkew, fmt.Sprintf("%s: %v", f.ControlPlane, err))...)
 	}
 	workers, err := ParseVersion(f.Version)
 	if err != nil {
-		return append(failed, failures(f, KubernetesVersionSkew, fmt.Sprintf("MachineSet: %v", err))...)
+		return append(failed, failures(f, clusterv1.MachineSetPreflightCheckKubernetesVersionSkew, fmt.Sprintf("MachineSet: %v", err))...)
 	}
-	failed = append(failed, failures(f, KubernetesVersionSkew, KubeletSkew(controlPlane, workers))...)
-	failed = append(failed, failures(f, KubeadmVersionSkew, kubeadmSkew(f, controlPlane, workers))...)
-	return append(failed, failures(f, ControlPlaneVersionMatch, topologySkew(f, controlPlane, workers))...)
+	failed = append(failed, failures(f, clusterv1.MachineSetPreflightCheckKubernetesVersionSkew, KubeletSkew(controlPlane, workers))...)
+	failed = append(failed, failures(f, clusterv1.MachineSetPreflightCheckKubeadmVersionSkew, kubeadmSkew(f, controlPlane, workers))...)
+	return append(failed, failures(f, clusterv1.MachineSetPreflightCheckControlPlaneVersionSkew, topologySkew(f, controlPlane, workers))...)
 }
 
 // PreflightMessages returns the messages of the failures, for RolloutFacts.Held and SetScaleFacts.Held.
@@ -110,7 +99,7 @@ func PreflightMessages(failed []PreflightFailure) []string {
 	return messages
 }
 
-func failures(f PreflightFacts, check PreflightCheck, message string) []PreflightFailure {
+func failures(f PreflightFacts, check clusterv1.MachineSetPreflightCheck, message string) []PreflightFailure {
 	if message == "" || slices.Contains(f.Skip, check) {
 		return nil
 	}

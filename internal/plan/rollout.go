@@ -7,25 +7,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
-)
-
-// RolloutStrategy says how a MachineDeployment replaces its Machines.
-type RolloutStrategy int8
-
-// The strategies of a MachineDeployment.
-const (
-	// RollingUpdate replaces Machines by itself, within the bounds of surge and unavailability.
-	RollingUpdate RolloutStrategy = iota
-	// OnDelete replaces a Machine only once somebody deleted it.
-	OnDelete
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // RolloutFacts is everything that decides what a MachineDeployment does with its MachineSets.
 type RolloutFacts struct {
 	// Replicas is spec.replicas.
 	Replicas int32
-	// Strategy is spec.rollout.strategy.type.
-	Strategy RolloutStrategy
+	// Strategy is spec.rollout.strategy.type; anything but OnDelete rolls.
+	Strategy clusterv1.MachineDeploymentRolloutStrategyType
 	// MaxSurge and MaxUnavailable are as in the spec; nil takes the default (1 and 0). OnDelete ignores both.
 	MaxSurge, MaxUnavailable *intstr.IntOrString
 	// Paused is spec.paused: sizes still follow spec.replicas, but nothing is rolled out.
@@ -39,16 +29,19 @@ type RolloutFacts struct {
 	Held []string
 }
 
-// RolloutSet is one MachineSet as its MachineDeployment sees it. The counts are of Machine objects that the set controls,
-// not of status fields, which may be older.
+// RolloutSet is one MachineSet as its MachineDeployment sees it. The counts are of Machine objects that the set controls.
 type RolloutSet struct {
 	// Name and Created are those of the MachineSet.
 	Name    string
 	Created time.Time
 	// Replicas is its spec.replicas.
 	Replicas int32
-	// Machines counts all its Machines, those being deleted included.
+	// Machines counts all its Machines, those being deleted included. Give the larger of what the cache lists and
+	// status.replicas: either may lag.
 	Machines int32
+	// Pending says that the set has not acted on its spec yet (status.observedGeneration is behind metadata.generation). It
+	// may have Machines that do not show, created just before it was told to have fewer.
+	Pending bool
 	// Deleting counts its Machines that are being deleted.
 	Deleting int32
 	// Available counts its Machines that are available and not being deleted.
@@ -128,7 +121,7 @@ func Rollout(f RolloutFacts, now time.Time) (RolloutPlan, error) {
 	switch {
 	case f.Paused:
 		r.scaleProportionally()
-	case f.Strategy == OnDelete:
+	case f.Strategy == clusterv1.OnDeleteMachineDeploymentStrategyType:
 		r.onDelete()
 	default:
 		r.rollingUpdate()
@@ -139,8 +132,8 @@ func Rollout(f RolloutFacts, now time.Time) (RolloutPlan, error) {
 // RolloutBounds resolves maxSurge (rounded up) and maxUnavailable (rounded down) to Machines. Nil takes the default, 1 and
 // 0; both zero is refused, since then no Machine could ever be replaced. When percentages alone round to zero twice,
 // unavailability becomes 1.
-func RolloutBounds(strategy RolloutStrategy, maxSurge, maxUnavailable *intstr.IntOrString, replicas int32) (surge, unavailable int32, err error) {
-	if strategy == OnDelete {
+func RolloutBounds(strategy clusterv1.MachineDeploymentRolloutStrategyType, maxSurge, maxUnavailable *intstr.IntOrString, replicas int32) (surge, unavailable int32, err error) {
+	if strategy == clusterv1.OnDeleteMachineDeploymentStrategyType {
 		return 0, 0, nil
 	}
 	if maxSurge == nil {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -43,65 +44,64 @@ func (r *rollout) newestSet() *setState {
 	return r.old[len(r.old)-1]
 }
 
+// distribute gives every active set its size in proportion to what was asked for before, which its own annotation tells.
+// A set whose annotation is the new size already has been dealt with: a plan applied half-way is continued.
 func (r *rollout) distribute(active []*setState) {
-	var total int32
-	var desired *int32
+	var open []*setState
+	var ideal []float64
+	var settled, before int32
 	for _, s := range active {
-		total += s.Replicas
-		if s.Desired == nil || *s.Desired != r.Replicas {
-			desired = s.Desired
-			if desired == nil {
-				zero := total
-				desired = &zero
-			}
-		}
+		before += s.Replicas
 	}
-	if desired == nil {
+	for _, s := range active {
+		desired := before
+		if s.Desired != nil {
+			desired = *s.Desired
+		}
+		if desired == r.Replicas {
+			settled += s.Replicas
+			continue
+		}
+		open = append(open, s)
+		ideal = append(ideal, float64(s.Replicas)*float64(r.Replicas)/float64(max(1, desired)))
+	}
+	if len(open) == 0 {
 		return
 	}
-	target := max(0, min(total+r.Replicas-*desired, r.Replicas+r.surge))
+	limit := r.Replicas + r.surge
 	if r.Replicas == 0 {
-		target = 0
+		limit = 0
 	}
-	for i, size := range shares(target, sizesOf(active)) {
-		active[i].resize(size, "scale from %d to %d while paused: its share of %d", active[i].Replicas, size, target)
+	for i, size := range shares(max(0, limit-settled), ideal) {
+		open[i].resize(size, "scale from %d to %d while paused: its share of %d", open[i].Replicas, size, r.Replicas)
 	}
 }
 
-func sizesOf(sets []*setState) []int32 {
-	sizes := make([]int32, len(sets))
-	for i, s := range sets {
-		sizes[i] = s.Replicas
+// shares rounds the ideal sizes to whole ones that add up to their sum, rounded up, or to limit if that is less. The
+// largest remainders are rounded up; equal ones from the front.
+func shares(limit int32, ideal []float64) []int32 {
+	var sum float64
+	for _, v := range ideal {
+		sum += v
 	}
-	return sizes
-}
-
-// shares splits total in proportion to weights by largest remainder; equal remainders go to the larger, then the earlier.
-// The parts add up to total exactly.
-func shares(total int32, weights []int32) []int32 {
-	var sum int64
-	for _, w := range weights {
-		sum += int64(w)
-	}
-	parts := make([]int32, len(weights))
-	if sum == 0 || total <= 0 {
+	parts := make([]int32, len(ideal))
+	total := min(limit, int32(math.Ceil(sum-1e-9)))
+	if total <= 0 {
 		return parts
 	}
-	rest := make([]int64, len(weights))
-	order := make([]int, len(weights))
 	left := total
-	for i, w := range weights {
-		product := int64(total) * int64(w)
-		parts[i] = int32(product / sum)
-		rest[i] = product % sum
+	rest := make([]float64, len(ideal))
+	order := make([]int, len(ideal))
+	for i, v := range ideal {
+		scaled := v * min(1, float64(total)/sum)
+		parts[i] = int32(scaled + 1e-9)
+		rest[i] = scaled - float64(parts[i])
 		order[i] = i
 		left -= parts[i]
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(rest[b], rest[a]), cmp.Compare(weights[b], weights[a]))
-	})
-	for _, i := range order[:left] {
-		parts[i]++
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
+	for i := range left {
+		parts[order[int(i)%len(order)]]++
 	}
 	return parts
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // plan turns the run into its result.
@@ -17,7 +19,7 @@ func (r *rollout) plan(now time.Time) RolloutPlan {
 	if r.current != nil {
 		p.New = r.current.Name
 		p.Revision = r.revision()
-		p.Held = !r.Paused && r.held() && p.RollingOut
+		p.Held = !r.Paused && r.Strategy != clusterv1.OnDeleteMachineDeploymentStrategyType && r.held() && p.RollingOut
 	}
 	for _, s := range r.all {
 		p.Sets = append(p.Sets, r.setPlan(s, p.Revision))
@@ -42,7 +44,7 @@ func (r *rollout) setPlan(s *setState, revision int64) SetPlan {
 		Desired:       r.Replicas,
 		Max:           r.Replicas + r.surge,
 		Revision:      s.Revision,
-		DisableCreate: r.Strategy == OnDelete && s != r.current && r.current != nil,
+		DisableCreate: r.Strategy == clusterv1.OnDeleteMachineDeploymentStrategyType && s != r.current && r.current != nil,
 		Reason:        s.reason,
 	}
 	if s == r.current {
@@ -112,7 +114,7 @@ func (r *rollout) reason(p RolloutPlan) string {
 		return fmt.Sprintf("Paused with %s not up to date; remove spec.paused to continue", counted(old, "Machine"))
 	case p.Held:
 		return fmt.Sprintf("Rolling out %s is held, since new Machines would not be created: %s", counted(old, "Machine"), strings.Join(r.Held, "; "))
-	case old > 0 && r.Strategy == OnDelete:
+	case old > 0 && r.Strategy == clusterv1.OnDeleteMachineDeploymentStrategyType:
 		return fmt.Sprintf("Waiting for %s to be deleted by its owner (strategy OnDelete)", counted(old, "outdated Machine"))
 	case old > 0:
 		return fmt.Sprintf("Rolling out %s not up to date", counted(old, "Machine")) + r.waitingFor()
@@ -137,6 +139,8 @@ func (r *rollout) waitingFor() string {
 	switch {
 	case r.create:
 		return ""
+	case r.pending() != "":
+		return fmt.Sprintf("; waiting for MachineSet %s to act on its size", r.pending())
 	case r.current.Available < r.current.Replicas:
 		return fmt.Sprintf("; waiting for %s of MachineSet %s to become available", counted(r.current.Replicas-r.current.Available, "Machine"), r.current.Name)
 	case deleting > 0:

@@ -15,8 +15,9 @@ type setState struct {
 // live is the number of Machines that nobody has asked to go.
 func (s *setState) live() int32 { return max(0, s.Machines-s.Deleting) }
 
-// footprint is the number of Machines that the set has or may have: what counts against the surge.
-func (s *setState) footprint() int32 { return max(s.to, s.Machines) }
+// footprint is the number of Machines that the set has or may have: what counts against the surge. The size it had until
+// this plan counts too, since the set may be filling it this very moment.
+func (s *setState) footprint() int32 { return max(s.to, s.Replicas, s.Machines) }
 
 // safeAvailable is the number of available Machines left once the set has come down to size, in the worst case. Deletions
 // that were asked for and not yet seen are counted as done, so two plans in a row never spend the same Machine twice.
@@ -87,11 +88,21 @@ func (r *rollout) growCurrent(limit int32) {
 		return
 	}
 	room := limit - r.footprint()
-	if room <= 0 {
+	if room <= 0 || r.pending() != "" {
 		return
 	}
 	to := min(r.Replicas, c.to+room)
 	c.resize(to, "scale up from %d to %d: %d Machines of at most %d exist", c.Replicas, to, limit-room, limit)
+}
+
+// pending names a set that has not acted on its size yet; while there is one, nobody knows how many Machines exist.
+func (r *rollout) pending() string {
+	for _, s := range r.all {
+		if s.Pending {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 func (r *rollout) footprint() int32 {
@@ -131,7 +142,10 @@ func (r *rollout) held() bool {
 // available Machines and the budgets last. It returns what is left of them.
 func (r *rollout) shrinkOld(count, available, maxCost int32) (int32, int32) {
 	for _, s := range r.old {
-		to := s.to
+		// What exists on paper only is free, and may be more than one would want to count down one by one.
+		unborn := min(max(0, s.to-s.live()), max(0, count))
+		to := s.to - unborn
+		count -= unborn
 		for to > 0 && count > 0 {
 			cost := s.safeAvailable(to) - s.safeAvailable(to-1)
 			if cost > maxCost || cost > 0 && cost > available {

@@ -7,16 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// DeletionOrder says which of equally healthy Machines a MachineSet deletes first.
-type DeletionOrder string
-
-// The deletion orders, spelled as in the API. Any other value is taken as RandomOrder, the default.
-const (
-	RandomOrder DeletionOrder = "Random"
-	NewestOrder DeletionOrder = "Newest"
-	OldestOrder DeletionOrder = "Oldest"
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // The order in which a MachineSet gives up Machines: the higher goes first. Age moves a healthy Machine between 0 and 50,
@@ -50,7 +42,7 @@ type ScaleMachine struct {
 }
 
 // DeletionPriority returns how urgently a MachineSet wants to delete the Machine (higher goes first), and why.
-func DeletionPriority(m ScaleMachine, order DeletionOrder, now time.Time) (float64, string) {
+func DeletionPriority(m ScaleMachine, order clusterv1.MachineSetDeletionOrder, now time.Time) (float64, string) {
 	switch {
 	case m.Deleting:
 		return priorityDeleting, "it is already being deleted"
@@ -68,18 +60,18 @@ func DeletionPriority(m ScaleMachine, order DeletionOrder, now time.Time) (float
 	age := max(0, now.Sub(m.Created).Seconds())
 	old := priorityUnhealthy * (1 - math.Exp(-age/ageScaleSeconds))
 	switch order {
-	case OldestOrder:
+	case clusterv1.OldestMachineSetDeletionOrder:
 		return old, "the oldest goes first"
-	case NewestOrder:
+	case clusterv1.NewestMachineSetDeletionOrder:
 		return priorityUnhealthy - old, "the newest goes first"
-	case RandomOrder:
+	case clusterv1.RandomMachineSetDeletionOrder:
 	}
 	return priorityRandom, "any may go"
 }
 
 // RankForDeletion returns the Machines in the order in which a MachineSet deletes them. Among equals those that are not
 // available go first, then the order is by creation time as the deletion order says, then by name.
-func RankForDeletion(machines []ScaleMachine, order DeletionOrder, now time.Time) []ScaleMachine {
+func RankForDeletion(machines []ScaleMachine, order clusterv1.MachineSetDeletionOrder, now time.Time) []ScaleMachine {
 	ranked := slices.Clone(machines)
 	slices.SortStableFunc(ranked, func(a, b ScaleMachine) int {
 		pa, _ := DeletionPriority(a, order, now)
@@ -89,13 +81,13 @@ func RankForDeletion(machines []ScaleMachine, order DeletionOrder, now time.Time
 	return ranked
 }
 
-func compareAge(a, b ScaleMachine, order DeletionOrder) int {
+func compareAge(a, b ScaleMachine, order clusterv1.MachineSetDeletionOrder) int {
 	switch order {
-	case OldestOrder:
+	case clusterv1.OldestMachineSetDeletionOrder:
 		return a.Created.Compare(b.Created)
-	case NewestOrder:
+	case clusterv1.NewestMachineSetDeletionOrder:
 		return b.Created.Compare(a.Created)
-	case RandomOrder:
+	case clusterv1.RandomMachineSetDeletionOrder:
 	}
 	return 0
 }
@@ -114,7 +106,7 @@ func compareBool(a, b bool) int {
 
 // UnavailableFirst counts the Machines, not being deleted, that are not available and stand before the first available one
 // in the deletion order: how many the set can lose without losing an available Machine. It feeds RolloutSet.
-func UnavailableFirst(machines []ScaleMachine, order DeletionOrder, now time.Time) int32 {
+func UnavailableFirst(machines []ScaleMachine, order clusterv1.MachineSetDeletionOrder, now time.Time) int32 {
 	var n int32
 	for _, m := range RankForDeletion(machines, order, now) {
 		switch {
@@ -134,8 +126,8 @@ type SetScaleFacts struct {
 	Replicas int32
 	// Machines are all Machines the set controls, those being deleted included.
 	Machines []ScaleMachine
-	// Order is spec.deletion.order.
-	Order DeletionOrder
+	// Order is spec.deletion.order; anything but Newest and Oldest is Random.
+	Order clusterv1.MachineSetDeletionOrder
 	// CreateDisabled says that the set carries the annotation disable-machine-create: "true".
 	CreateDisabled bool
 	// Held are the messages of failed preflight checks; a set that is held creates nothing, but still deletes.

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"time"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // ControlPlaneSpecFacts compares a control-plane Machine with the spec of its KubeadmControlPlane.
@@ -84,13 +86,13 @@ func WorkerUpToDate(f WorkerSpecFacts, now time.Time) UpToDateResult {
 	}
 	switch {
 	case f.SetCurrent == Unknown:
-		return UpToDateResult{Status: Unknown, Reason: "UpToDateUnknown", Messages: []string{"The MachineSet or the MachineDeployment could not be read"}}
+		return UpToDateResult{Status: Unknown, Reason: clusterv1.UpToDateUnknownReason, Messages: []string{"The MachineSet or the MachineDeployment could not be read"}}
 	case f.SetCurrent == False || len(messages) > 0:
-		return UpToDateResult{Status: False, Reason: "NotUpToDate", Messages: messages}
+		return UpToDateResult{Status: False, Reason: clusterv1.MachineNotUpToDateReason, Messages: messages}
 	case f.Updating:
-		return UpToDateResult{Status: False, Reason: "Updating", Messages: []string{"The Machine is being updated in place"}}
+		return UpToDateResult{Status: False, Reason: clusterv1.MachineUpToDateUpdatingReason, Messages: []string{"The Machine is being updated in place"}}
 	case f.Version != "" && f.KubeletVersion != "" && !SameVersion(f.Version, f.KubeletVersion):
-		return UpToDateResult{Status: False, Reason: "Updating", Messages: []string{fmt.Sprintf("Kubelet runs %s, %s required", f.KubeletVersion, f.Version)}}
+		return UpToDateResult{Status: False, Reason: clusterv1.MachineUpToDateUpdatingReason, Messages: []string{fmt.Sprintf("Kubelet runs %s, %s required", f.KubeletVersion, f.Version)}}
 	}
-	return UpToDateResult{Status: True, Reason: "UpToDate"}
+	return UpToDateResult{Status: True, Reason: clusterv1.MachineUpToDateReason}
 }

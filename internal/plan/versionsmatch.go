@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
 // ObservedComponent is one component of a Machine and the version it was seen to run.
@@ -40,13 +42,13 @@ func VersionsMatch(want string, components []ObservedComponent) VersionMatch {
 	slices.Sort(differ)
 	switch {
 	case len(differ) > 0:
-		return VersionMatch{False, "VersionsDiffer", fmt.Sprintf("The spec asks for %s, but %s", want, strings.Join(differ, ", "))}
+		return VersionMatch{False, clusterv1.VersionsDifferReason, fmt.Sprintf("The spec asks for %s, but %s", want, strings.Join(differ, ", "))}
 	case len(unseen) > 0 || len(components) == 0:
-		return VersionMatch{Unknown, "NotObservable", notObservable(unseen)}
+		return VersionMatch{Unknown, clusterv1.VersionsNotObservableReason, notObservable(unseen)}
 	case want == "":
-		return VersionMatch{True, "VersionsMatch", "The spec asks for no version"}
+		return VersionMatch{True, clusterv1.VersionsMatchReason, "The spec asks for no version"}
 	default:
-		return VersionMatch{True, "VersionsMatch", fmt.Sprintf("All components run %s", want)}
+		return VersionMatch{True, clusterv1.VersionsMatchReason, fmt.Sprintf("All components run %s", want)}
 	}
 }
 
