@@ -29,7 +29,7 @@ func newWebhookServer(opts Options) webhook.Server {
 }
 
 func addWebhooks(mgr ctrl.Manager) error {
-	for _, w := range webhooks.All(mgr.GetScheme(), mgr.GetClient()) {
+	for _, w := range webhooks.All(mgr.GetClient()) {
 		mgr.GetWebhookServer().Register(w.Path, &admission.Webhook{Handler: w.Handler})
 	}
 	return nil
@@ -40,7 +40,7 @@ func addWebhooks(mgr ctrl.Manager) error {
 func installWebhooks(ctx context.Context, c client.Client, opts Options) error {
 	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: mutatingName}}
 	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: validatingName}}
-	for _, w := range webhooks.All(c.Scheme(), c) {
+	for _, w := range webhooks.All(c) {
 		if w.Mutating {
 			mutating.Webhooks = append(mutating.Webhooks, mutatingWebhook(w, opts))
 		} else {
@@ -81,13 +81,17 @@ func mutatingWebhook(w webhooks.Webhook, opts Options) admissionregistrationv1.M
 	return admissionregistrationv1.MutatingWebhook{
 		Name: v.Name, ClientConfig: v.ClientConfig, Rules: v.Rules, FailurePolicy: v.FailurePolicy, MatchPolicy: v.MatchPolicy,
 		NamespaceSelector: v.NamespaceSelector, ObjectSelector: v.ObjectSelector, SideEffects: v.SideEffects, TimeoutSeconds: v.TimeoutSeconds,
-		AdmissionReviewVersions: v.AdmissionReviewVersions, ReinvocationPolicy: &never,
+		AdmissionReviewVersions: v.AdmissionReviewVersions, MatchConditions: v.MatchConditions, ReinvocationPolicy: &never,
 	}
 }
 
 func validatingWebhook(w webhooks.Webhook, opts Options) admissionregistrationv1.ValidatingWebhook {
 	url := "https://" + net.JoinHostPort(opts.WebhookHost, strconv.Itoa(opts.WebhookPort)) + w.Path
 	scope := admissionregistrationv1.NamespacedScope
+	var conditions []admissionregistrationv1.MatchCondition
+	if w.Condition != "" {
+		conditions = []admissionregistrationv1.MatchCondition{{Name: "worth-asking", Expression: w.Condition}}
+	}
 	return admissionregistrationv1.ValidatingWebhook{
 		Name:         w.Name,
 		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: opts.CABundle},
@@ -99,6 +103,6 @@ func validatingWebhook(w webhooks.Webhook, opts Options) admissionregistrationv1
 		}},
 		FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Equivalent),
 		SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: new(int32(webhookTimeout)),
-		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{}, AdmissionReviewVersions: []string{"v1"},
+		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{}, AdmissionReviewVersions: []string{"v1"}, MatchConditions: conditions,
 	}
 }
