@@ -158,11 +158,13 @@ func (c *Clusters) run(task func()) {
 	c.runLocked(task)
 }
 
-func (c *Clusters) runLocked(task func()) {
+// runLocked is run for a caller that holds c.mu; it tells whether the goroutine was started.
+func (c *Clusters) runLocked(task func()) bool {
 	if c.stopped {
-		return
+		return false
 	}
 	c.tasks.Go(task)
+	return true
 }
 
 // disconnect closes the connection of a cluster, if it has one, and tells of it.
@@ -173,7 +175,7 @@ func (c *Clusters) disconnect(cl *cluster) {
 	conn := cl.conn
 	cl.conn, cl.lost, cl.lostTries = nil, nil, 0
 	cl.ConnectedSince, cl.probeDue, cl.watchesDue, cl.etcdDue = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	conn.close()
+	c.closeEtcd(conn.close()...)
 	c.options.Log.V(1).Info("connection closed", "cluster", cl.key)
 	c.connections.publish(ConnectionEvent{Cluster: cl.key, Change: Closed})
 }

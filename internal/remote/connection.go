@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,7 @@ type connection struct {
 	kubeconfig    string
 
 	config    *rest.Config // with credentials, for upgraded connections
+	network   *dials
 	transport *http.Transport
 	door      *door
 	http      *http.Client
@@ -53,7 +55,8 @@ type connection struct {
 // newConnection prepares a connection; nothing is dialled yet.
 func (c *Clusters) newConnection(key types.NamespacedName, config *rest.Config) (*connection, error) {
 	config.UserAgent = c.options.UserAgent
-	transport, err := newTransport(config, http2First())
+	network := newDials()
+	transport, err := newTransport(config, network, http2First())
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +70,7 @@ func (c *Clusters) newConnection(key types.NamespacedName, config *rest.Config) 
 	}
 	d := &door{next: authenticated, timeout: c.options.Timeout, now: c.options.Now}
 	conn := &connection{
-		key: key, config: config, transport: transport, door: d, http: &http.Client{Transport: d}, base: forward.base, kinds: c.kinds,
+		key: key, config: config, network: network, transport: transport, door: d, http: &http.Client{Transport: d}, base: forward.base, kinds: c.kinds,
 		etcd: newEtcdPool(forward),
 	}
 	publish := func(name, providerID string) {
@@ -151,14 +154,16 @@ func (conn *connection) fill(ctx context.Context) error {
 	return nil
 }
 
-// close ends the connection and everything that goes through it.
-func (conn *connection) close() {
+// close ends the connection and everything that goes through it, but for what it returns: connections to etcd members,
+// which take their leave of a server that may not listen, so that closing them can take seconds.
+func (conn *connection) close() []*grpc.ClientConn {
 	conn.door.closed.Store(true)
 	if conn.end != nil {
 		conn.end()
 	}
-	conn.etcd.close()
+	conn.network.close()
 	conn.transport.CloseIdleConnections()
+	return conn.etcd.close()
 }
 
 func (conn *connection) watchNodes() *watched {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -125,7 +126,7 @@ func (e *Etcd) reach(ctx context.Context, node string) (*etcdMember, *etcdserver
 		if err == nil {
 			return m, status, nil
 		}
-		e.conn.etcd.discard(m)
+		e.clusters.reapEtcd(e.key, e.conn, time.Time{}, e.conn.etcd.discard(m))
 		if !used {
 			return nil, nil, fmt.Errorf("etcd member on %s: ask for its status: %w", node, err)
 		}
@@ -133,8 +134,8 @@ func (e *Etcd) reach(ctx context.Context, node string) (*etcdMember, *etcdserver
 }
 
 func (e *Etcd) release(m *etcdMember) {
-	due := e.conn.etcd.giveBack(m, e.clusters.options.Now(), e.clusters.options.EtcdIdle)
-	e.clusters.reapEtcd(e.key, e.conn, due)
+	due, stale := e.conn.etcd.giveBack(m, e.clusters.options.Now(), e.clusters.options.EtcdIdle)
+	e.clusters.reapEtcd(e.key, e.conn, due, stale)
 }
 
 func (e *Etcd) bound(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -101,20 +101,20 @@ func (p *etcdPool) open(node string, options Options) (*grpc.ClientConn, error) 
 	return conn, nil
 }
 
-// giveBack ends one use of a connection and returns when it may be closed.
-func (p *etcdPool) giveBack(m *etcdMember, now time.Time, idle time.Duration) time.Time {
+// giveBack ends one use of a connection. It returns when the connection may be closed, and itself if that is now.
+func (p *etcdPool) giveBack(m *etcdMember, now time.Time, idle time.Duration) (time.Time, *grpc.ClientConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.users--
 	m.idle = now
 	if m.users == 0 && m.stale {
-		_ = m.conn.Close()
+		return time.Time{}, m.conn
 	}
-	return now.Add(idle)
+	return now.Add(idle), nil
 }
 
-// discard ends one use of a connection that is of no use.
-func (p *etcdPool) discard(m *etcdMember) {
+// discard ends one use of a connection that is of no use to others either, and returns it when it is to be closed.
+func (p *etcdPool) discard(m *etcdMember) *grpc.ClientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.users--
@@ -122,46 +122,65 @@ func (p *etcdPool) discard(m *etcdMember) {
 	if p.members[m.node] == m {
 		delete(p.members, m.node)
 	}
-	if m.users == 0 {
-		_ = m.conn.Close()
+	if m.users > 0 {
+		return nil
 	}
+	return m.conn
 }
 
-// reap closes connections that nobody has used for a while, and returns when there may be more to close; zero when
-// there is nothing left.
-func (p *etcdPool) reap(now time.Time, idle time.Duration) time.Time {
+// reap takes out connections that nobody has used for a while, to be closed, and returns when there may be more; zero
+// when there is nothing left.
+func (p *etcdPool) reap(now time.Time, idle time.Duration) (time.Time, []*grpc.ClientConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var next time.Time
+	var unused []*grpc.ClientConn
 	for node, m := range p.members {
 		end := m.idle.Add(idle)
 		switch {
 		case m.users > 0: // giving it back makes it due
 		case !end.After(now):
 			delete(p.members, node)
-			_ = m.conn.Close()
+			unused = append(unused, m.conn)
 		case next.IsZero() || end.Before(next):
 			next = end
 		}
 	}
-	return next
+	return next, unused
 }
 
-// close ends all connections, in use or not.
-func (p *etcdPool) close() {
+// close takes out all connections, in use or not, to be closed; there will be no more.
+func (p *etcdPool) close() []*grpc.ClientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	var all []*grpc.ClientConn
 	for _, m := range p.members {
-		_ = m.conn.Close()
+		all = append(all, m.conn)
 	}
 	clear(p.members)
+	return all
+}
+
+// closeEtcd closes connections where nobody waits for it. The caller holds c.mu.
+func (c *Clusters) closeEtcd(conns ...*grpc.ClientConn) {
+	for _, conn := range conns {
+		if conn != nil {
+			c.tasks.Go(func() { _ = conn.Close() })
+		}
+	}
 }
 
 // reapEtcd puts the closing of idle etcd connections on the timetable.
-func (c *Clusters) reapEtcd(key types.NamespacedName, conn *connection, due time.Time) {
+func (c *Clusters) reapEtcd(key types.NamespacedName, conn *connection, due time.Time, stale *grpc.ClientConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if stale != nil && !c.runLocked(func() { _ = stale.Close() }) {
+		_ = stale.Close()
+	}
+	if due.IsZero() {
+		return
+	}
 	cl, ok := c.clusters[key]
 	if !ok || cl.conn != conn || (!cl.etcdDue.IsZero() && cl.etcdDue.Before(due)) {
 		return

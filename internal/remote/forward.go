@@ -83,7 +83,7 @@ func (f *forwarder) connect(ctx context.Context, target *url.URL) (httpstream.Co
 
 // tunnel speaks SPDY inside a web socket.
 func (f *forwarder) tunnel(ctx context.Context, target *url.URL) (httpstream.Connection, error) {
-	transport, err := newTransport(f.config, http1Only())
+	transport, err := newTransport(f.config, newDials(), http1Only())
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (f *forwarder) tunnel(ctx context.Context, target *url.URL) (httpstream.Con
 
 // upgrade speaks SPDY right on the connection.
 func (f *forwarder) upgrade(ctx context.Context, target *url.URL) (httpstream.Connection, error) {
-	transport, err := newTransport(f.config, http1Only())
+	transport, err := newTransport(f.config, newDials(), http1Only())
 	if err != nil {
 		return nil, err
 	}

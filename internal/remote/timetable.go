@@ -194,7 +194,9 @@ func (c *Clusters) lightWork(cl *cluster, now time.Time) {
 		c.tellSilence(cl, now)
 	}
 	if reached(cl.etcdDue, now) {
-		cl.etcdDue = cl.conn.etcd.reap(now, c.options.EtcdIdle)
+		due, unused := cl.conn.etcd.reap(now, c.options.EtcdIdle)
+		cl.etcdDue = due
+		c.closeEtcd(unused...)
 	}
 }
 

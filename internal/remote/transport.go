@@ -27,9 +27,72 @@ const (
 
 var errAnswerTooLarge = errors.New("the answer is larger than is ever read")
 
+// dials are the network connections of one transport. A transport itself closes only those that are idle, and a
+// connection to a server that has vanished never is.
+type dials struct {
+	dialer net.Dialer
+
+	mu     sync.Mutex // guards what follows
+	open   map[net.Conn]struct{}
+	closed bool
+}
+
+func newDials() *dials {
+	return &dials{dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}, open: map[net.Conn]struct{}{}}
+}
+
+func (d *dials) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := d.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		_ = raw.Close()
+		return nil, ErrNotConnected
+	}
+	conn := &dialled{Conn: raw, all: d}
+	d.open[conn] = struct{}{}
+	return conn, nil
+}
+
+// reset cuts all connections; the next request makes a new one.
+func (d *dials) reset() {
+	d.mu.Lock()
+	open := d.open
+	d.open = map[net.Conn]struct{}{}
+	d.mu.Unlock()
+	for conn := range open {
+		_ = conn.Close()
+	}
+}
+
+// close cuts all connections for good.
+func (d *dials) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.reset()
+}
+
+// dialled is a connection that strikes itself off the list when it is closed.
+type dialled struct {
+	net.Conn
+	all *dials
+}
+
+// Close implements net.Conn.
+func (c *dialled) Close() error {
+	c.all.mu.Lock()
+	delete(c.all.open, c)
+	c.all.mu.Unlock()
+	return c.Conn.Close()
+}
+
 // newTransport makes a transport for one cluster. client-go's own are kept for ever in a cache of the process, which
 // would hold on to every cluster that ever was.
-func newTransport(config *rest.Config, protocols *http.Protocols) (*http.Transport, error) {
+func newTransport(config *rest.Config, d *dials, protocols *http.Protocols) (*http.Transport, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errMalformed, err)
@@ -41,10 +104,9 @@ func newTransport(config *rest.Config, protocols *http.Protocols) (*http.Transpo
 	if config.Proxy != nil {
 		proxy = config.Proxy
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  proxy,
-		DialContext:            dialer.DialContext,
+		DialContext:            d.dial,
 		TLSClientConfig:        tlsConfig,
 		TLSHandshakeTimeout:    dialTimeout,
 		IdleConnTimeout:        idleTimeout,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 // touches the cluster meanwhile.
 func (c *Clusters) visit(ctx context.Context, cl *cluster) {
 	c.mu.Lock()
+	forgotten := c.clusters[cl.key] != cl
 	changed, conn, now := cl.changed, cl.conn, c.options.Now()
 	cl.changed = false
 	if conn == nil {
@@ -24,6 +26,9 @@ func (c *Clusters) visit(ctx context.Context, cl *cluster) {
 	watchesDue, probeDue := reached(cl.watchesDue, now), reached(cl.probeDue, now)
 	c.mu.Unlock()
 
+	if forgotten {
+		return
+	}
 	if changed && conn != nil {
 		conn = c.recheck(ctx, cl, conn)
 	}
@@ -186,6 +191,10 @@ func (c *Clusters) probe(ctx context.Context, cl *cluster, conn *connection) {
 		return
 	}
 	c.failed(cl, err, now)
+	if unanswered := new(url.Error); cl.ConsecutiveFailures > 1 && errors.As(err, &unanswered) {
+		// What we hold may lead to a server that is no more, behind an address that others serve as well.
+		conn.network.reset()
+	}
 	if cl.ConsecutiveFailures >= c.options.ProbeFailures {
 		cl.State = Connecting
 		c.disconnect(cl)
