@@ -40,11 +40,13 @@ type RolloutSet struct {
 	// status.replicas: either may lag.
 	Machines int32
 	// Pending says that the set has not acted on its spec yet (status.observedGeneration is behind metadata.generation). It
-	// may have Machines that do not show, created just before it was told to have fewer.
+	// may have Machines that do not show, created just before it was told to have fewer, and choose any of them: until it
+	// has acted, none of its Machines is relied on and nothing grows.
 	Pending bool
 	// Deleting counts its Machines that are being deleted.
 	Deleting int32
-	// Available counts its Machines that are available and not being deleted.
+	// Available counts its Machines that are available and not being deleted. Give the smaller of what the cache lists and
+	// status.availableReplicas.
 	Available int32
 	// UnavailableFirst counts the Machines, not being deleted, that are not available and that the set would delete before
 	// any available one (see UnavailableFirst): removing that many costs nothing. Zero is always safe.

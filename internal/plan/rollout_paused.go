@@ -21,6 +21,19 @@ func (r *rollout) scaleProportionally() {
 	default:
 		r.distribute(active)
 	}
+	r.putOffGrowth()
+}
+
+// putOffGrowth keeps sets from growing while Machines that are on their way out still take the room.
+func (r *rollout) putOffGrowth() {
+	if r.footprint() <= r.Replicas+r.surge && r.pending() == "" {
+		return
+	}
+	for _, s := range r.all {
+		if s.to > s.Replicas {
+			s.to, s.reason, s.waiting = s.Replicas, "", true
+		}
+	}
 }
 
 func (r *rollout) activeSets() []*setState {

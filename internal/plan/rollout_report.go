@@ -50,6 +50,9 @@ func (r *rollout) setPlan(s *setState, revision int64) SetPlan {
 	if s == r.current {
 		set.Revision = revision
 	}
+	if s.waiting && s.Desired != nil {
+		set.Desired = *s.Desired
+	}
 	return set
 }
 

@@ -8,8 +8,9 @@ import (
 // setState is a MachineSet while a rollout is being planned: what was observed, and the size it is to have.
 type setState struct {
 	RolloutSet
-	to     int32
-	reason string
+	to      int32
+	reason  string
+	waiting bool // a change of size is put off, and the annotations must not say that it was made
 }
 
 // live is the number of Machines that nobody has asked to go.
@@ -22,8 +23,17 @@ func (s *setState) footprint() int32 { return max(s.to, s.Replicas, s.Machines) 
 // safeAvailable is the number of available Machines left once the set has come down to size, in the worst case. Deletions
 // that were asked for and not yet seen are counted as done, so two plans in a row never spend the same Machine twice.
 func (s *setState) safeAvailable(size int32) int32 {
+	if s.Pending {
+		return 0
+	}
 	leaving := max(0, s.live()-size)
 	return max(0, s.Available-max(0, leaving-s.UnavailableFirst))
+}
+
+// cost is how many available Machines it may cost to go from that size to one less: none while only Machines go that are
+// known not to be available. Of the others each may be available by now.
+func (s *setState) cost(size int32) int32 {
+	return one(s.live()-(size-1) > s.UnavailableFirst)
 }
 
 func (s *setState) resize(to int32, format string, args ...any) {
@@ -126,6 +136,9 @@ func (r *rollout) budgets() (count, available int32) {
 	newAvailable := r.current.safeAvailable(r.current.to)
 	count = oldReplicas + newAvailable - minAvailable
 	available = safe + newAvailable - minAvailable
+	if minAvailable <= 0 {
+		available = count // nothing has to stay
+	}
 	if r.held() {
 		// What goes would not be replaced: take only what stands above the size asked for.
 		count = min(count, oldReplicas+r.current.live()-r.Replicas)
@@ -142,12 +155,15 @@ func (r *rollout) held() bool {
 // available Machines and the budgets last. It returns what is left of them.
 func (r *rollout) shrinkOld(count, available, maxCost int32) (int32, int32) {
 	for _, s := range r.old {
+		if s.Pending {
+			continue
+		}
 		// What exists on paper only is free, and may be more than one would want to count down one by one.
 		unborn := min(max(0, s.to-s.live()), max(0, count))
 		to := s.to - unborn
 		count -= unborn
 		for to > 0 && count > 0 {
-			cost := s.safeAvailable(to) - s.safeAvailable(to-1)
+			cost := s.cost(to)
 			if cost > maxCost || cost > 0 && cost > available {
 				break
 			}
@@ -179,7 +195,7 @@ func (r *rollout) settled() bool {
 		return false
 	}
 	for _, s := range r.all {
-		if s.to != s.Replicas || s.Machines != s.Replicas || s.Deleting != 0 {
+		if s.to != s.Replicas || s.Machines != s.Replicas || s.Deleting != 0 || s.Pending {
 			return false
 		}
 	}

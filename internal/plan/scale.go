@@ -58,7 +58,8 @@ func DeletionPriority(m ScaleMachine, order clusterv1.MachineSetDeletionOrder, n
 		return priorityUnhealthy, "its health check failed"
 	}
 	age := max(0, now.Sub(m.Created).Seconds())
-	old := priorityUnhealthy * (1 - math.Exp(-age/ageScaleSeconds))
+	// After a year the exponential rounds to 1, which would put a healthy Machine among the broken ones.
+	old := min(priorityUnhealthy*(1-math.Exp(-age/ageScaleSeconds)), math.Nextafter(priorityUnhealthy, 0))
 	switch order {
 	case clusterv1.OldestMachineSetDeletionOrder:
 		return old, "the oldest goes first"
@@ -69,16 +70,28 @@ func DeletionPriority(m ScaleMachine, order clusterv1.MachineSetDeletionOrder, n
 	return priorityRandom, "any may go"
 }
 
-// RankForDeletion returns the Machines in the order in which a MachineSet deletes them. Among equals those that are not
-// available go first, then the order is by creation time as the deletion order says, then by name.
+// RankForDeletion returns the Machines in the order in which a MachineSet deletes them. Of the healthy ones those that are
+// not available go first, whatever their age: a MachineDeployment counts on that when it lets a set shrink without loss.
+// Then comes the deletion order, then the name.
 func RankForDeletion(machines []ScaleMachine, order clusterv1.MachineSetDeletionOrder, now time.Time) []ScaleMachine {
 	ranked := slices.Clone(machines)
 	slices.SortStableFunc(ranked, func(a, b ScaleMachine) int {
 		pa, _ := DeletionPriority(a, order, now)
 		pb, _ := DeletionPriority(b, order, now)
-		return cmp.Or(cmp.Compare(pb, pa), compareBool(a.Available, b.Available), compareAge(a, b, order), strings.Compare(a.Name, b.Name))
+		return cmp.Or(
+			cmp.Compare(urgency(pb), urgency(pa)),
+			compareBool(a.Available, b.Available),
+			cmp.Compare(pb, pa), compareAge(a, b, order), strings.Compare(a.Name, b.Name))
 	})
 	return ranked
+}
+
+// urgency is the priority of a Machine that goes before all healthy ones, and 0 for the healthy.
+func urgency(priority float64) float64 {
+	if priority < priorityUnhealthy {
+		return 0
+	}
+	return priority
 }
 
 func compareAge(a, b ScaleMachine, order clusterv1.MachineSetDeletionOrder) int {
