@@ -114,7 +114,7 @@ func (f *forwarder) tunnel(ctx context.Context, target *url.URL) (httpstream.Con
 		_ = conn.Close()
 		return nil, fmt.Errorf("open a web socket: %w", errNoUpgrade)
 	}
-	streams, err := spdy.NewClientConnectionWithPings(portforward.NewTunnelingConnection("etcd", conn), forwardPing)
+	streams, err := spdy.NewClientConnectionWithPings(quietConn{portforward.NewTunnelingConnection("etcd", conn)}, forwardPing)
 	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("speak SPDY in a web socket: %w", err)
@@ -148,7 +148,7 @@ func (f *forwarder) upgrade(ctx context.Context, target *url.URL) (httpstream.Co
 		defer func() { _ = resp.Body.Close() }()
 		return nil, refusedUpgrade(resp)
 	}
-	streams, err := spdy.NewClientConnectionWithPings(&rawConn{ReadWriteCloser: raw}, forwardPing)
+	streams, err := spdy.NewClientConnectionWithPings(quietConn{&rawConn{ReadWriteCloser: raw}}, forwardPing)
 	if err != nil {
 		_ = raw.Close()
 		return nil, fmt.Errorf("speak SPDY: %w", err)
@@ -250,8 +250,7 @@ func (f *forwarded) Write(p []byte) (int, error) { return f.data.Write(p) }
 func (f *forwarded) Close() error {
 	var err error
 	f.once.Do(func() {
-		f.streams.RemoveStreams(f.data, f.failure)
-		err = f.streams.Close()
+		err = f.streams.Close() // resets the streams, which it would wait for otherwise
 	})
 	return err
 }
@@ -274,6 +273,16 @@ func (*rawConn) SetReadDeadline(time.Time) error { return nil }
 
 // SetWriteDeadline implements net.Conn.
 func (*rawConn) SetWriteDeadline(time.Time) error { return nil }
+
+// quietConn is a connection that never complains of being closed: the SPDY library would keep a goroutine a second long
+// for somebody to hear the complaint.
+type quietConn struct{ net.Conn }
+
+// Close implements net.Conn.
+func (c quietConn) Close() error {
+	_ = c.Conn.Close()
+	return nil
+}
 
 type streamAddr struct{}
 

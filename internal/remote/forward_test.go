@@ -61,7 +61,7 @@ func (p *ports) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 		streams := make(chan httpstream.Stream, 2)
-		server, err := spdy.NewServerConnection(portforward.NewTunnelingConnection("test", conn), into(streams))
+		server, err := spdy.NewServerConnection(quietConn{portforward.NewTunnelingConnection("test", conn)}, into(streams))
 		if err != nil {
 			return
 		}

@@ -289,7 +289,7 @@ func patient() Options {
 func hasty() Options {
 	return Options{
 		RetryFirst: 20 * time.Millisecond, RetryMost: 50 * time.Millisecond, ProbeInterval: 20 * time.Millisecond,
-		ProbeTimeout: time.Second, Timeout: 2 * time.Second,
+		ProbeTimeout: 5 * time.Second, Timeout: 10 * time.Second,
 	}
 }
 
