@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"slipway.dev/slipway/internal/providers/sim"
 	"slipway.dev/slipway/internal/remote"
 )
 
@@ -19,7 +21,7 @@ func controllerDefaults() config.Controller {
 }
 
 // addControllers sets up every controller and returns their number.
-func addControllers(_ context.Context, mgr ctrl.Manager, _ Options) (int, error) {
+func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, error) {
 	clusters, err := remote.New(remote.Options{Reader: mgr.GetClient(), Registerer: metrics.Registry, Log: mgr.GetLogger()})
 	if err != nil {
 		return 0, err
@@ -30,6 +32,9 @@ func addControllers(_ context.Context, mgr ctrl.Manager, _ Options) (int, error)
 		setup func(ctrl.Manager, controller.Options) error
 	}{
 		{"remote", clusters.SetupWithManager},
+		{"sim", func(mgr ctrl.Manager, o controller.Options) error {
+			return sim.SetupWithManager(mgr, filepath.Join(opts.StateDir, "sim"), o)
+		}},
 	} {
 		if err := c.setup(mgr, controller.Options{}); err != nil {
 			return added, fmt.Errorf("set up controller %s: %w", c.name, err)

@@ -1,0 +1,149 @@
+package simcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/conditions"
+	"slipway.dev/slipway/internal/outcome"
+	"slipway.dev/slipway/internal/providers/sim/world"
+)
+
+// Endpoints are drawn from below Linux's default range for outgoing connections and above that of the plane's own ports, so
+// that they can be had again after a restart.
+const (
+	endpointHost = "127.0.0.1"
+	firstPort    = 30000
+	lastPort     = 32767
+)
+
+// Reasons of Ready being False, beside those all kinds share.
+const (
+	reasonWaitingForOwner    = "WaitingForCluster"
+	reasonWaitingForMachines = "WaitingForMachines"
+	reasonPortTaken          = "EndpointPortTaken"
+)
+
+// act makes the world as the SimCluster wants it.
+func (r *Reconciler) act(ctx context.Context, seen *observed) error {
+	if !seen.sim.DeletionTimestamp.IsZero() {
+		return r.delete(ctx, seen)
+	}
+	if !seen.owned {
+		return outcome.Waiting(0, reasonWaitingForOwner, "No Cluster refers to this SimCluster yet")
+	}
+	if err := r.claim(ctx, seen); err != nil {
+		return err
+	}
+	place, _ := PlaceOf(seen.sim)
+	cluster, err := r.World.Cluster(place)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &outcome.Stall{Reason: reasonPortTaken, Recheck: 15 * time.Second, Err: err, Message: fmt.Sprintf(
+			"Port %d of the API endpoint is taken by another program. End that program: the cluster's Nodes and kubeconfigs know the endpoint by this port", place.Port)}
+	}
+	if err != nil {
+		return err
+	}
+	if err := cluster.Ail(ailments(seen)); err != nil {
+		return fmt.Errorf("set the faults of cluster %s: %w", place.Key, err)
+	}
+	if !seen.active.Next.IsZero() {
+		return outcome.Quietly(seen.active.Next.Sub(seen.now), "FaultEnds", "a fault ends by itself")
+	}
+	return nil
+}
+
+// claim writes finalizer and endpoint in one patch, before anything is served.
+func (r *Reconciler) claim(ctx context.Context, seen *observed) error {
+	_, chosen := PlaceOf(seen.sim)
+	if chosen && controllerutil.ContainsFinalizer(seen.sim, infrav1.SimClusterFinalizer) {
+		return nil
+	}
+	before := seen.sim.DeepCopy()
+	controllerutil.AddFinalizer(seen.sim, infrav1.SimClusterFinalizer)
+	if !chosen {
+		endpoint, err := r.chooseEndpoint(ctx, seen.sim.Spec.ControlPlaneEndpoint)
+		if err != nil {
+			return err
+		}
+		seen.sim.Spec.ControlPlaneEndpoint = endpoint
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, seen.sim, patch, client.FieldOwner(fieldManager)); err != nil {
+		return fmt.Errorf("write the endpoint of SimCluster %s: %w", client.ObjectKeyFromObject(seen.sim), err)
+	}
+	return nil
+}
+
+// chooseEndpoint fills in what the user left open, with a port that no SimCluster has and nobody listens on.
+func (r *Reconciler) chooseEndpoint(ctx context.Context, e clusterv1.APIEndpoint) (clusterv1.APIEndpoint, error) {
+	if e.Host == "" {
+		e.Host = endpointHost
+	}
+	if e.Port != 0 {
+		return e, nil
+	}
+	var all infrav1.SimClusterList
+	if err := r.Client.List(ctx, &all); err != nil {
+		return e, fmt.Errorf("list SimClusters: %w", err)
+	}
+	taken := map[int32]bool{}
+	for i := range all.Items {
+		taken[all.Items[i].Spec.ControlPlaneEndpoint.Port] = true
+	}
+	for range 200 {
+		port := int32(firstPort + rand.IntN(lastPort-firstPort+1))
+		if taken[port] {
+			continue
+		}
+		ln, err := net.Listen("tcp", net.JoinHostPort(e.Host, strconv.Itoa(int(port))))
+		if err != nil {
+			continue
+		}
+		e.Port = port
+		return e, ln.Close()
+	}
+	return e, outcome.Waiting(15*time.Second, "NoFreePort", "No free port was found between %d and %d for the API endpoint", firstPort, lastPort)
+}
+
+func ailments(seen *observed) world.Ailments {
+	a := world.Ailments{Unreachable: seen.active.Has(string(infrav1.EndpointUnreachableFault))}
+	for _, f := range seen.sim.Spec.Faults {
+		if f.Type == infrav1.ZoneDownFault && seen.active.Has(faultName(f)) {
+			a.ZonesDown = append(a.ZonesDown, f.Zone)
+		}
+	}
+	slices.Sort(a.ZonesDown)
+	return a
+}
+
+// delete ends the simulated cluster once its machines are gone.
+func (r *Reconciler) delete(ctx context.Context, seen *observed) error {
+	if !controllerutil.ContainsFinalizer(seen.sim, infrav1.SimClusterFinalizer) {
+		return nil
+	}
+	if len(seen.machines) > 0 {
+		return outcome.Waiting(0, reasonWaitingForMachines, "Waiting for SimMachines to be deleted: %s", conditions.Names(seen.machines))
+	}
+	if place, ok := PlaceOf(seen.sim); ok {
+		if err := r.World.Remove(place); err != nil {
+			return fmt.Errorf("remove simulated cluster %s: %w", place.Key, err)
+		}
+	}
+	r.faults.Forget(seen.sim.UID)
+	_, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, seen.sim, infrav1.SimClusterFinalizer)
+	return err
+}

@@ -1,0 +1,95 @@
+package simcluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
+	"slipway.dev/slipway/internal/conditions"
+	"slipway.dev/slipway/internal/providers/sim/faults"
+	"slipway.dev/slipway/internal/providers/sim/world"
+)
+
+// observed is what a decision about a SimCluster needs.
+type observed struct {
+	sim    *infrav1.SimCluster
+	owned  bool
+	paused bool
+	// machines are the names of the SimMachines that the cluster still has.
+	machines []string
+	faults   []faults.Fault
+	active   faults.Active
+	now      time.Time
+}
+
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observed, error) {
+	sim := &infrav1.SimCluster{}
+	if err := r.Client.Get(ctx, key, sim); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	seen := &observed{sim: sim, now: r.Now(), faults: faultsOf(sim.Spec.Faults)}
+	seen.active = r.faults.Active(sim.UID, seen.faults, conditions.Find(sim.Status.Conditions, infrav1.FaultFreeCondition), seen.now)
+	_, seen.paused = sim.Annotations[clusterv1.PausedAnnotation]
+	owner, ok := ownerCluster(sim)
+	if !ok {
+		return seen, nil
+	}
+	cluster := &clusterv1.Cluster{}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: sim.Namespace, Name: owner}, cluster)
+	switch {
+	case err == nil:
+		seen.owned = true
+		seen.paused = seen.paused || isPaused(cluster)
+	case !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("read Cluster %s/%s: %w", sim.Namespace, owner, err)
+	}
+	if sim.DeletionTimestamp.IsZero() {
+		return seen, nil
+	}
+	var machines infrav1.SimMachineList
+	if err := r.Client.List(ctx, &machines, client.InNamespace(sim.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: owner}); err != nil {
+		return nil, fmt.Errorf("list SimMachines of cluster %s: %w", owner, err)
+	}
+	for i := range machines.Items {
+		seen.machines = append(seen.machines, machines.Items[i].Name)
+	}
+	return seen, nil
+}
+
+// ownerCluster is the name of the Cluster that a SimCluster is for.
+func ownerCluster(sim *infrav1.SimCluster) (string, bool) {
+	for _, ref := range sim.OwnerReferences {
+		if ref.Kind == clusterv1.ClusterKind {
+			return ref.Name, true
+		}
+	}
+	name, ok := sim.Labels[clusterv1.ClusterNameLabel]
+	return name, ok
+}
+
+func faultsOf(spec []infrav1.SimClusterFault) []faults.Fault {
+	list := make([]faults.Fault, 0, len(spec))
+	for _, f := range spec {
+		list = append(list, faults.Fault{Name: faultName(f), Duration: f.Duration})
+	}
+	return list
+}
+
+func faultName(f infrav1.SimClusterFault) string {
+	if f.Zone != "" {
+		return string(f.Type) + " " + f.Zone
+	}
+	return string(f.Type)
+}
+
+// PlaceOf says where a SimCluster's simulated cluster lives, and false while its endpoint is not chosen.
+func PlaceOf(sim *infrav1.SimCluster) (world.Place, bool) {
+	e := sim.Spec.ControlPlaneEndpoint
+	return world.Place{Key: client.ObjectKeyFromObject(sim), ID: sim.UID, Host: e.Host, Port: e.Port}, e.Host != "" && e.Port != 0
+}
