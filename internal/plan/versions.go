@@ -41,6 +41,9 @@ func mendVersion(rest string, err error) string {
 		return fmt.Sprintf("it lacks the patch number; write all three, as v%s", completed)
 	}
 	if parsed, errCore := semver.ParseTolerant(firstNumbers(rest)); errCore == nil {
+		if firstNumbers(rest) == rest {
+			return fmt.Sprintf("its numbers have leading zeros; write it as v%s", parsed)
+		}
 		return fmt.Sprintf("what follows the patch number is malformed; write it like v%s, v%s-rc.1 or v%s+vendor.1", parsed, parsed, parsed)
 	}
 	return "write it like v1.37.2"
