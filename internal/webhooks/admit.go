@@ -39,12 +39,21 @@ type status struct {
 	Versions []clusterv1.StatusVersion `json:"versions"`
 }
 
-// setLabel sets a label on the object itself.
-func (m *metadata) setLabel(key, value string) {
-	if m.Labels == nil {
-		m.Labels = map[string]string{}
+// setCluster labels the object with its Cluster's name.
+func (m *metadata) setCluster(name string) {
+	m.Labels = withCluster(m.Labels, name)
+}
+
+// withCluster returns labels that name a Cluster. Without a name, which the schema refuses, they stay as they are.
+func withCluster(labels map[string]string, name string) map[string]string {
+	if name == "" {
+		return labels
 	}
-	m.Labels[key] = value
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[clusterv1.ClusterNameLabel] = name
+	return labels
 }
 
 // copier is a spec with generated deep copies.
@@ -56,7 +65,7 @@ type copier[S any] interface {
 // defaulter answers a mutating webhook.
 type defaulter[S any, P copier[S]] struct {
 	// defaults sets what is missing; old is nil on create. It touches labels and the spec only.
-	defaults func(o, old *object[S]) error
+	defaults func(o, old *object[S]) *field.Error
 }
 
 // Handle implements admission.Handler.
@@ -71,7 +80,7 @@ func (d defaulter[S, P]) Handle(_ context.Context, req admission.Request) admiss
 	}
 	labels, spec := maps.Clone(o.Metadata.Labels), P(&o.Spec).DeepCopy()
 	if err := d.defaults(o, old); err != nil {
-		return invalid(req, field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations"), "", err.Error())})
+		return invalid(req, field.ErrorList{err})
 	}
 	var patch []operation
 	if !maps.Equal(labels, o.Metadata.Labels) {

@@ -37,7 +37,7 @@ func kubeadmControlPlaneWebhooks(reader client.Reader) []Webhook {
 	}
 }
 
-func defaultControlPlane(o, _ *object[controlplanev1.KubeadmControlPlaneSpec]) error {
+func defaultControlPlane(o, _ *object[controlplanev1.KubeadmControlPlaneSpec]) *field.Error {
 	s := &o.Spec
 	if s.Replicas == nil {
 		s.Replicas = new(int32(1))
@@ -83,7 +83,7 @@ func checkControlPlaneReplicas(at *field.Path, replicas int32, etcd bootstrapv1.
 		return field.ErrorList{field.Invalid(at, replicas, "a cluster needs a control plane: write 1, 3 or 5, or delete the Cluster")}
 	case replicas%2 == 0 && len(etcd.External.Endpoints) == 0:
 		return field.ErrorList{field.Invalid(at, replicas, fmt.Sprintf(
-			"each control plane machine runs a member of etcd, and %d members survive the loss of no more of them than %d: write %d or %d",
+			"each control plane machine runs a member of etcd, and %d members survive the loss of no more of them than %d do: write %d or %d",
 			replicas, replicas-1, replicas-1, replicas+1))}
 	}
 	return nil

@@ -15,16 +15,26 @@ const machineLacks = lacksClusterLabel + `
 // lacksClusterLabel is true of an object whose label does not name its Cluster.
 const lacksClusterLabel = `object.metadata.?labels[?"cluster.x-k8s.io/cluster-name"] != object.?spec.?clusterName`
 
+// machineChanged is true of the updates that a rule about Machines looks at. Each Machine's spec is written several times
+// on its way, with what was found out about it, and none of that is for us to judge.
+const machineChanged = `oldObject == null
+|| object.spec.clusterName != oldObject.spec.clusterName
+|| object.spec.?version != oldObject.spec.?version
+|| object.spec.?taints != oldObject.spec.?taints
+|| object.spec.infrastructureRef != oldObject.spec.infrastructureRef
+|| object.spec.bootstrap.?configRef != oldObject.spec.bootstrap.?configRef
+|| !(object.spec.bootstrap.?configRef.hasValue() || object.spec.bootstrap.?dataSecretName.hasValue())`
+
 func machineWebhooks() []Webhook {
 	k := kind{version: clusterv1.GroupVersion, singular: "machine", plural: "machines"}
 	return []Webhook{
 		defaulting(k, machineLacks, defaultMachine),
-		validating(k, changed, validator[clusterv1.MachineSpec]{check: checkMachine, change: changeMachine}),
+		validating(k, machineChanged, validator[clusterv1.MachineSpec]{check: checkMachine, change: changeMachine}),
 	}
 }
 
-func defaultMachine(o, _ *object[clusterv1.MachineSpec]) error {
-	o.Metadata.setLabel(clusterv1.ClusterNameLabel, o.Spec.ClusterName)
+func defaultMachine(o, _ *object[clusterv1.MachineSpec]) *field.Error {
+	o.Metadata.setCluster(o.Spec.ClusterName)
 	o.Spec.Version = plan.NormalizeVersion(o.Spec.Version)
 	defaultNodeDeletionTimeout(&o.Spec.Deletion)
 	return nil

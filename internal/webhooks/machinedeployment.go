@@ -22,9 +22,9 @@ func machineDeploymentWebhooks() []Webhook {
 	}
 }
 
-func defaultMachineDeployment(o, old *object[clusterv1.MachineDeploymentSpec]) error {
+func defaultMachineDeployment(o, old *object[clusterv1.MachineDeploymentSpec]) *field.Error {
 	s := &o.Spec
-	o.Metadata.setLabel(clusterv1.ClusterNameLabel, s.ClusterName)
+	o.Metadata.setCluster(s.ClusterName)
 	var stored *int32
 	if old != nil {
 		stored = old.Spec.Replicas

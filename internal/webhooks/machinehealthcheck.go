@@ -30,8 +30,8 @@ func machineHealthCheckWebhooks() []Webhook {
 	}
 }
 
-func defaultMachineHealthCheck(o, _ *object[clusterv1.MachineHealthCheckSpec]) error {
-	o.Metadata.setLabel(clusterv1.ClusterNameLabel, o.Spec.ClusterName)
+func defaultMachineHealthCheck(o, _ *object[clusterv1.MachineHealthCheckSpec]) *field.Error {
+	o.Metadata.setCluster(o.Spec.ClusterName)
 	if o.Spec.Checks.NodeStartupTimeoutSeconds == nil {
 		o.Spec.Checks.NodeStartupTimeoutSeconds = new(int32(nodeStartupTimeoutSeconds))
 	}

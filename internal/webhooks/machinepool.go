@@ -24,9 +24,9 @@ func machinePoolWebhooks() []Webhook {
 	}
 }
 
-func defaultMachinePool(o, old *object[clusterv1.MachinePoolSpec]) error {
+func defaultMachinePool(o, old *object[clusterv1.MachinePoolSpec]) *field.Error {
 	s := &o.Spec
-	o.Metadata.setLabel(clusterv1.ClusterNameLabel, s.ClusterName)
+	o.Metadata.setCluster(s.ClusterName)
 	var stored *int32
 	if old != nil {
 		stored = old.Spec.Replicas

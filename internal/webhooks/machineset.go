@@ -30,9 +30,9 @@ func machineSetWebhooks() []Webhook {
 	}
 }
 
-func defaultMachineSet(o, old *object[clusterv1.MachineSetSpec]) error {
+func defaultMachineSet(o, old *object[clusterv1.MachineSetSpec]) *field.Error {
 	s := &o.Spec
-	o.Metadata.setLabel(clusterv1.ClusterNameLabel, s.ClusterName)
+	o.Metadata.setCluster(s.ClusterName)
 	var stored *int32
 	if old != nil {
 		stored = old.Spec.Replicas

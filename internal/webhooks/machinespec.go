@@ -185,37 +185,32 @@ func checkNaming(at *field.Path, text string, owner plan.NameOwner) field.ErrorL
 }
 
 // defaultReplicas sets replicas as the autoscaler's annotations ask, or to 1.
-func defaultReplicas(replicas **int32, m metadata, old *int32) error {
+func defaultReplicas(replicas **int32, m metadata, old *int32) *field.Error {
 	n, err := plan.DefaultReplicas(plan.ReplicaFacts{
 		Wanted: *replicas, Existing: old,
 		MinSize: m.Annotations[clusterv1.AutoscalerMinSizeAnnotation], MaxSize: m.Annotations[clusterv1.AutoscalerMaxSizeAnnotation],
 	})
 	if err != nil {
-		return err
+		return field.Invalid(field.NewPath("metadata", "annotations"), field.OmitValueType{}, err.Error())
 	}
 	*replicas = &n
 	return nil
 }
 
 // defaultSelector makes a selector and its template's labels agree: without a selector, the owner's name is it; the
-// Cluster's name is always part of both. The maps are the caller's own.
+// Cluster's name is always part of both. A name that is still to be generated selects nothing; validation then asks for a
+// selector.
 func defaultSelector(selector *metav1.LabelSelector, template *clusterv1.ObjectMeta, ownerLabel, ownerName, cluster string) {
-	if template.Labels == nil {
-		template.Labels = map[string]string{}
-	}
 	empty := len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0
-	if empty && ownerName == "" {
-		// The name is still to be generated; validation asks for a selector.
-		template.Labels[clusterv1.ClusterNameLabel] = cluster
-		return
-	}
-	if selector.MatchLabels == nil {
-		selector.MatchLabels = map[string]string{}
-	}
-	if empty {
-		selector.MatchLabels[ownerLabel] = plan.LabelValue(ownerName)
+	if empty && ownerName != "" {
+		selector.MatchLabels = map[string]string{ownerLabel: plan.LabelValue(ownerName)}
+		if template.Labels == nil {
+			template.Labels = map[string]string{}
+		}
 		template.Labels[ownerLabel] = plan.LabelValue(ownerName)
 	}
-	selector.MatchLabels[clusterv1.ClusterNameLabel] = cluster
-	template.Labels[clusterv1.ClusterNameLabel] = cluster
+	if !empty || ownerName != "" {
+		selector.MatchLabels = withCluster(selector.MatchLabels, cluster)
+	}
+	template.Labels = withCluster(template.Labels, cluster)
 }

@@ -12,6 +12,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
@@ -67,7 +68,7 @@ func (k kind) path(verb string) string {
 	return "/" + verb + "-" + strings.ReplaceAll(k.version.Group, ".", "-") + "-" + k.version.Version + "-" + k.singular
 }
 
-func defaulting[S any, P copier[S]](k kind, condition string, defaults func(o, old *object[S]) error) Webhook {
+func defaulting[S any, P copier[S]](k kind, condition string, defaults func(o, old *object[S]) *field.Error) Webhook {
 	return Webhook{
 		Name: "default." + k.singular + "." + k.version.Group, Path: k.path("mutate"), Mutating: true,
 		Resource:   k.version.WithResource(k.plural),
