@@ -50,6 +50,9 @@ type InfrastructureMachine struct {
 	SpecFailureDomain string
 	// Interruptible is true for a machine that its cloud may take away at short notice.
 	Interruptible Flag
+	// BootstrapToolVersion is the version of the tool, such as kubeadm, that joined the machine to its cluster. The field
+	// is Slipway's own; other providers do not report it.
+	BootstrapToolVersion string
 	// Failure that the provider takes for terminal, in the v1beta1 contract.
 	Failure Failure
 }
@@ -65,6 +68,8 @@ func (o *Object) InfrastructureMachine() (InfrastructureMachine, error) {
 		SpecFailureDomain: f.text("spec.failureDomain"),
 		Interruptible:     f.flag("status.interruptible"),
 		Failure:           o.failure(f),
+
+		BootstrapToolVersion: f.text("status.bootstrapToolVersion"),
 	}
 	return view, f.done(o)
 }
