@@ -18,34 +18,63 @@ import (
 // either the intent is sent, since a field that it gave up shows nowhere else. The intent names no UID; Ensure adds the
 // observed one, so that an object that was deleted meanwhile is not made again but a lost race.
 func (a *Applier) Ensure(ctx context.Context, observed client.Object, intent Configuration, inPlace bool) (Result, error) {
-	body, err := json.Marshal(intent)
-	if err != nil {
-		return Result{}, fmt.Errorf("encode intent for %s: %w", client.ObjectKeyFromObject(observed), err)
-	}
-	hash := sha256.Sum256(body)
-	key := keyOf(observed, "")
-	last, known := a.seen.last(key)
-	if known && last.hash == hash && notNewer(observed.GetResourceVersion(), last.version) {
-		return Result{Skipped: true}, nil
-	}
-	if known && last.hash == hash || !known && inPlace {
-		covered, err := covers(observed, body)
-		if err != nil {
-			return Result{}, err
-		}
-		if covered {
-			a.seen.put(key, observed.GetResourceVersion(), hash)
-			return Result{Skipped: true}, nil
-		}
+	holds, body, err := a.holds(observed, intent, inPlace)
+	if err != nil || holds {
+		return Result{Skipped: holds}, err
 	}
 	target, err := identify(intent)
 	if err != nil {
 		return Result{}, err
 	}
+	hash := sha256.Sum256(body)
 	if body, err = withUID(body, observed); err != nil {
 		return Result{}, err
 	}
 	return a.deliver(ctx, observed, target, body, hash, "")
+}
+
+// EnsureObject is Ensure for an object of a kind that has no Go type.
+func (a *Applier) EnsureObject(ctx context.Context, observed client.Object, intent *unstructured.Unstructured, inPlace bool) (Result, error) {
+	return a.Ensure(ctx, observed, untyped{intent}, inPlace)
+}
+
+// HoldsObject reports whether EnsureObject would send nothing.
+func (a *Applier) HoldsObject(observed client.Object, intent *unstructured.Unstructured, inPlace bool) (bool, error) {
+	holds, _, err := a.holds(observed, untyped{intent}, inPlace)
+	return holds, err
+}
+
+// AssumeObject remembers that the intent is in place on the object, which somebody made so in another way.
+func (a *Applier) AssumeObject(obj client.Object, intent *unstructured.Unstructured) error {
+	body, err := json.Marshal(untyped{intent})
+	if err != nil {
+		return fmt.Errorf("encode intent for %s: %w", client.ObjectKeyFromObject(obj), err)
+	}
+	a.seen.put(keyOf(obj, ""), obj.GetResourceVersion(), sha256.Sum256(body))
+	return nil
+}
+
+// holds reports whether the intent is in place, and returns its encoding.
+func (a *Applier) holds(observed client.Object, intent Configuration, inPlace bool) (bool, []byte, error) {
+	body, err := json.Marshal(intent)
+	if err != nil {
+		return false, nil, fmt.Errorf("encode intent for %s: %w", client.ObjectKeyFromObject(observed), err)
+	}
+	hash := sha256.Sum256(body)
+	key := keyOf(observed, "")
+	last, known := a.seen.last(key)
+	same := known && last.hash == hash
+	if same && notNewer(observed.GetResourceVersion(), last.version) {
+		return true, body, nil
+	}
+	if known && !same || !known && !inPlace {
+		return false, body, nil
+	}
+	covered, err := covers(observed, body)
+	if covered && err == nil {
+		a.seen.put(key, observed.GetResourceVersion(), hash)
+	}
+	return covered, body, err
 }
 
 func withUID(intent []byte, observed client.Object) ([]byte, error) {
@@ -63,11 +92,6 @@ func withUID(intent []byte, observed client.Object) ([]byte, error) {
 		return nil, fmt.Errorf("encode intent for %s: %w", client.ObjectKeyFromObject(observed), err)
 	}
 	return body, nil
-}
-
-// EnsureObject is Ensure for an object of a kind that has no Go type.
-func (a *Applier) EnsureObject(ctx context.Context, observed client.Object, intent *unstructured.Unstructured, inPlace bool) (Result, error) {
-	return a.Ensure(ctx, observed, untyped{intent}, inPlace)
 }
 
 // covers reports whether the object has every value of the intent. In lists the object may have more elements.

@@ -136,6 +136,13 @@ func Without(conds []metav1.Condition, conditionTypes ...string) []metav1.Condit
 	})
 }
 
+// Only returns the conditions of the given types. The argument is left alone.
+func Only(conds []metav1.Condition, conditionTypes ...string) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(conds), func(c metav1.Condition) bool {
+		return !slices.Contains(conditionTypes, c.Type)
+	})
+}
+
 // Stamp completes the conditions that a controller wants against those observed: the generation is set,
 // lastTransitionTime is kept where the status is the same, messages are bounded, and the order is canonical. The
 // arguments are left alone.
@@ -242,4 +249,14 @@ func cut(message string, limit int) string {
 		end--
 	}
 	return message[:end] + mark
+}
+
+// WithoutMessages returns the conditions with empty messages, to tell a change of state from one of words. The argument
+// is left alone.
+func WithoutMessages(conds []metav1.Condition) []metav1.Condition {
+	out := slices.Clone(conds)
+	for i := range out {
+		out[i].Message = ""
+	}
+	return out
 }

@@ -17,6 +17,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
 	corev1ac "slipway.dev/slipway/internal/applyconfigurations/core/v1beta2"
+	"slipway.dev/slipway/internal/contract"
 )
 
 // Objects are the objects of one machine. Each holds what its maker wants to own of it.
@@ -40,36 +41,50 @@ func NewMaker(c client.Client, applier *apply.Applier) *Maker {
 	return &Maker{client: c, applier: applier}
 }
 
-// Make creates the objects, the Machine last, since its controller takes the others over, and returns the Machine's
-// metadata. Where the API server refuses one, those that Make has made before it are taken away again, so that an owner
+// Made is the metadata of what was made; parts that were not asked for are nil.
+type Made struct {
+	// Bootstrap, Infrastructure and Machine are those of Objects.
+	Bootstrap, Infrastructure, Machine *metav1.PartialObjectMetadata
+}
+
+// Make creates the objects, the Machine last, since its controller takes the others over. Where the API server refuses one, those that Make has made before it are taken away again, so that an owner
 // that tries for days leaves nothing behind. Where it is not known whether a write arrived, everything stays: the next
 // look tells.
-func (m *Maker) Make(ctx context.Context, o Objects) (*metav1.PartialObjectMetadata, error) {
-	var made []*metav1.PartialObjectMetadata
-	for _, part := range []*unstructured.Unstructured{o.Bootstrap, o.Infrastructure} {
-		if part == nil {
-			continue
-		}
-		result, err := m.applier.ApplyObject(ctx, nil, part)
-		if err != nil {
-			return nil, m.rollBack(ctx, made, err)
-		}
-		made = append(made, result.Object)
+func (m *Maker) Make(ctx context.Context, o Objects) (Made, error) {
+	var made Made
+	var err error
+	if made.Bootstrap, err = m.makePart(ctx, o.Bootstrap); err != nil {
+		return Made{}, err
+	}
+	if made.Infrastructure, err = m.makePart(ctx, o.Infrastructure); err != nil {
+		return Made{}, m.rollBack(ctx, made, err)
 	}
 	result, err := m.applier.Apply(ctx, nil, o.Machine)
 	if err != nil {
-		return nil, m.rollBack(ctx, made, err)
+		return Made{}, m.rollBack(ctx, made, err)
 	}
-	return result.Object, nil
+	made.Machine = result.Object
+	return made, nil
+}
+
+func (m *Maker) makePart(ctx context.Context, u *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
+	if u == nil {
+		return nil, nil
+	}
+	result, err := m.applier.ApplyObject(ctx, nil, u)
+	return result.Object, err
 }
 
 // rollBack deletes what was made if err says that the API server refused what came next.
-func (m *Maker) rollBack(ctx context.Context, made []*metav1.PartialObjectMetadata, err error) error {
+func (m *Maker) rollBack(ctx context.Context, made Made, err error) error {
 	if !refused(err) {
 		return err
 	}
 	errs := []error{err}
-	for _, part := range made {
+	for _, part := range []*metav1.PartialObjectMetadata{made.Infrastructure, made.Bootstrap} {
+		if part == nil {
+			continue
+		}
 		if gone := Remove(ctx, m.client, part); gone != nil {
 			errs = append(errs, gone)
 		}
@@ -93,12 +108,6 @@ func Remove(ctx context.Context, c client.Client, obj client.Object) error {
 	return nil
 }
 
-// Reference returns the reference to an object.
-func Reference(u *unstructured.Unstructured) *corev1ac.ContractVersionedObjectReferenceApplyConfiguration {
-	gvk := u.GroupVersionKind()
-	return corev1ac.ContractVersionedObjectReference().WithAPIGroup(gvk.Group).WithKind(gvk.Kind).WithName(u.GetName())
-}
-
 // Owner returns the owner reference that bootstrap configurations and infrastructure machines carry until the Machine's
 // controller takes them over.
 func Owner(apiVersion, kind, name string, uid types.UID) metav1.OwnerReference {
@@ -113,4 +122,20 @@ func OwnerOfMachines(apiVersion, kind, name string, uid types.UID) metav1.OwnerR
 // OwnerOfTemplates returns the reference to the Cluster that templates and workers without another owner carry.
 func OwnerOfTemplates(cluster *clusterv1.Cluster) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID}
+}
+
+// OwnTemplates makes the Cluster an owner of the templates that are not nil, so that they are deleted and moved with it.
+// A template may serve several Clusters.
+func OwnTemplates(ctx context.Context, c client.Client, manager string, cluster *clusterv1.Cluster, templates ...*contract.Object) error {
+	var errs []error
+	for _, t := range templates {
+		if t == nil || t.Deleting() {
+			continue
+		}
+		_, err := apply.Metadata(ctx, c, manager, t.Metadata(), func(m metav1.Object) {
+			apply.SetOwner(m, OwnerOfTemplates(cluster))
+		})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

@@ -59,3 +59,18 @@ func sameCondition(a, b *clusterv1.Machine, t string) bool {
 	}
 	return x.Status == y.Status && x.Reason == y.Reason && x.Message == y.Message && x.LastTransitionTime.Equal(&y.LastTransitionTime)
 }
+
+// ClusterChanges lets pass the changes of a Cluster that its workers look at: that it is there, pauses, gets its control
+// plane or is deleted.
+func ClusterChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		old, okOld := e.ObjectOld.(*clusterv1.Cluster)
+		now, okNow := e.ObjectNew.(*clusterv1.Cluster)
+		return okOld && okNow && (isPaused(old) != isPaused(now) ||
+			old.UID != now.UID ||
+			old.Spec.ControlPlaneRef != now.Spec.ControlPlaneRef ||
+			old.DeletionTimestamp.IsZero() != now.DeletionTimestamp.IsZero())
+	}}
+}
+
+func isPaused(c *clusterv1.Cluster) bool { return c.Spec.Paused != nil && *c.Spec.Paused }

@@ -1,0 +1,221 @@
+package machineset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/outcome"
+	"slipway.dev/slipway/internal/plan"
+	"slipway.dev/slipway/internal/provision"
+	"slipway.dev/slipway/internal/replicas"
+)
+
+// scene is what one reconcile sees, and what its steps found out on the way.
+type scene struct {
+	set      *clusterv1.MachineSet
+	cluster  *clusterv1.Cluster // nil where there is none
+	selector labels.Selector
+	paused   bool
+	deleting bool
+	now      time.Time
+
+	// machines are those that the set controls, strays those that it may adopt. They are the cache's own.
+	machines, strays []*clusterv1.Machine
+	// bootstrap and infrastructure are the templates. A template that the set has no reference to is zero.
+	bootstrap, infrastructure template
+	// held are the messages of the preflight checks that failed; they are made only while Machines are missing.
+	held []string
+
+	// inPlace says that the template as it is now has reached all objects.
+	inPlace bool
+	// refused is why the last Machine was not created.
+	refused error
+	// gone says that the finalizer was removed, and no status is written any more.
+	gone bool
+}
+
+// template is what a reference of the MachineSet's template names.
+type template struct {
+	ref    clusterv1.ContractVersionedObjectReference
+	object *contract.Object // nil where err or nothing is referred to
+	err    error
+}
+
+// observe reads what a reconcile needs. It returns nil where there is nothing to do.
+func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*scene, error) {
+	s := &scene{set: &clusterv1.MachineSet{}, now: r.Now()}
+	if err := r.Client.Get(ctx, key, s.set); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	s.deleting = !s.set.DeletionTimestamp.IsZero()
+	if s.deleting && !slices.Contains(s.set.Finalizers, clusterv1.MachineSetFinalizer) {
+		return nil, nil
+	}
+	var err error
+	if s.cluster, err = r.clusterOf(ctx, s.set); err != nil {
+		return nil, err
+	}
+	s.paused = replicas.Paused(s.cluster, s.set).Status == metav1.ConditionTrue
+	if s.selector, err = metav1.LabelSelectorAsSelector(&s.set.Spec.Selector); err != nil {
+		return nil, fmt.Errorf("parse spec.selector of MachineSet %s: %w", key, err)
+	}
+	if err := r.observeMachines(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.deleting || s.paused {
+		return s, nil
+	}
+	s.bootstrap = r.template(ctx, s.set, s.set.Spec.Template.Spec.Bootstrap.ConfigRef)
+	s.infrastructure = r.template(ctx, s.set, s.set.Spec.Template.Spec.InfrastructureRef)
+	s.held = r.preflight(ctx, s)
+	return s, nil
+}
+
+func (r *Reconciler) clusterOf(ctx context.Context, set *clusterv1.MachineSet) (*clusterv1.Cluster, error) {
+	cluster := &clusterv1.Cluster{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: set.Spec.ClusterName}, cluster, client.UnsafeDisableDeepCopy)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get Cluster %s: %w", set.Spec.ClusterName, err)
+	default:
+		return cluster, nil
+	}
+}
+
+func (r *Reconciler) observeMachines(ctx context.Context, s *scene) error {
+	var list clusterv1.MachineList
+	if err := r.Client.List(ctx, &list, client.InNamespace(s.set.Namespace), r.ofTheCluster(s.set), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list Machines of MachineSet %s: %w", s.set.Name, err)
+	}
+	for i := range list.Items {
+		m := &list.Items[i]
+		switch {
+		case !s.concerns(m):
+		case metav1.IsControlledBy(m, s.set):
+			s.machines = append(s.machines, m)
+		default:
+			s.strays = append(s.strays, m)
+		}
+	}
+	slices.SortFunc(s.machines, func(a, b *clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+func (r *Reconciler) ofTheCluster(set *clusterv1.MachineSet) client.ListOption {
+	return client.MatchingLabels{clusterv1.ClusterNameLabel: set.Spec.ClusterName}
+}
+
+// concerns reports whether the set controls the Machine or may adopt it.
+func (s *scene) concerns(m metav1.Object) bool {
+	if metav1.GetControllerOfNoCopy(m) != nil {
+		return metav1.IsControlledBy(m, s.set)
+	}
+	return !s.selector.Empty() && s.selector.Matches(labels.Set(m.GetLabels()))
+}
+
+// fresh returns nil when the cache holds all Machines that were made and deleted for the set.
+func (r *Reconciler) fresh(ctx context.Context, s *scene) error {
+	seen := make([]metav1.Object, 0, len(s.machines)+len(s.strays))
+	for _, m := range slices.Concat(s.machines, s.strays) {
+		seen = append(seen, m)
+	}
+	kinds := freshness.Live(r.APIReader, s.concerns, kindsOfChildren(), client.InNamespace(s.set.Namespace), r.ofTheCluster(s.set))
+	return r.tracker.Fresh(ctx, s.set.UID, seen, kinds)
+}
+
+// template reads what a reference names. A missing template is an error only while new Machines are wanted from it.
+func (r *Reconciler) template(ctx context.Context, set *clusterv1.MachineSet, ref clusterv1.ContractVersionedObjectReference) template {
+	t := template{ref: ref}
+	if ref.IsDefined() {
+		t.object, t.err = r.templates.Get(ctx, ref, set.Namespace)
+	}
+	return t
+}
+
+// obstacle says in a sentence why nothing can be made from the template; empty when something can.
+func (t template) obstacle() string {
+	switch stall, stalled := outcome.AsStall(t.err); {
+	case t.err == nil:
+		return ""
+	case stalled:
+		return stall.Message
+	case apierrors.IsNotFound(t.err):
+		return fmt.Sprintf("%s %s does not exist; create it, or correct the reference", t.ref.Kind, t.ref.Name)
+	default:
+		return fmt.Sprintf("%s %s could not be read", t.ref.Kind, t.ref.Name)
+	}
+}
+
+// failure is the error to end a reconcile with because of the template; nil where the condition tells enough and an
+// event will wake the reconcile.
+func (t template) failure() error {
+	if apierrors.IsNotFound(t.err) {
+		return nil
+	}
+	return t.err
+}
+
+// preflight returns what speaks against creating Machines now.
+func (r *Reconciler) preflight(ctx context.Context, s *scene) []string {
+	if s.cluster == nil || len(s.machines) >= int(desired(s.set)) {
+		return nil
+	}
+	skip, ok := s.set.Annotations[clusterv1.MachineSetSkipPreflightChecksAnnotation]
+	if !ok && s.bootstrap.object != nil {
+		skip = s.bootstrap.object.Annotations()[clusterv1.MachineSetSkipPreflightChecksAnnotation]
+	}
+	facts := provision.PreflightFacts(ctx, r.controlPlanes, s.cluster, &s.set.Spec.Template, skip)
+	return plan.PreflightMessages(plan.Preflight(facts))
+}
+
+// obstacles are all reasons for which no Machine is created now.
+func (s *scene) obstacles() []string {
+	if s.deleting {
+		return nil
+	}
+	var out []string
+	switch {
+	case s.cluster == nil:
+		out = append(out, fmt.Sprintf("Cluster %s does not exist", s.set.Spec.ClusterName))
+	case !s.cluster.DeletionTimestamp.IsZero():
+		out = append(out, fmt.Sprintf("Cluster %s is being deleted", s.set.Spec.ClusterName))
+	}
+	for _, t := range []template{s.bootstrap, s.infrastructure} {
+		if text := t.obstacle(); text != "" {
+			out = append(out, text)
+		}
+	}
+	return append(out, s.held...)
+}
+
+// desired is spec.replicas; unset counts as 0.
+func desired(set *clusterv1.MachineSet) int32 {
+	if set.Spec.Replicas == nil {
+		return 0
+	}
+	return *set.Spec.Replicas
+}
+
+// standalone reports whether no MachineDeployment stands behind the set.
+func (s *scene) standalone() bool {
+	_, labelled := s.set.Labels[clusterv1.MachineDeploymentNameLabel]
+	return !labelled && metav1.GetControllerOf(s.set) == nil
+}
+
+func templateFailures(s *scene) error {
+	return errors.Join(s.bootstrap.failure(), s.infrastructure.failure())
+}
