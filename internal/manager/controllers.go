@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"slipway.dev/slipway/internal/controllers/kubeadmconfig"
 	"slipway.dev/slipway/internal/controllers/machine"
 	"slipway.dev/slipway/internal/providers/sim"
 	"slipway.dev/slipway/internal/remote"
@@ -33,6 +34,9 @@ func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, err
 		setup func(ctrl.Manager, controller.Options) error
 	}{
 		{"remote", clusters.SetupWithManager},
+		{"kubeadmconfig", (&kubeadmconfig.Reconciler{
+			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Recorder: mgr.GetEventRecorder("kubeadmconfig"), Now: time.Now,
+		}).SetupWithManager},
 		{"machine", (&machine.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
 		{"sim", func(mgr ctrl.Manager, o controller.Options) error {
 			return sim.SetupWithManager(mgr, filepath.Join(opts.StateDir, "sim"), o)
