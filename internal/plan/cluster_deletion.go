@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 )
 
 // DescendantKind is a kind of object that a Cluster deletes, spelled as in the API.
@@ -203,4 +204,39 @@ func waitingFor(all []Descendant) string {
 		parts = append(parts, fmt.Sprintf("%s %s", noun, NameList(list)))
 	}
 	return "Waiting for the deletion of " + strings.Join(parts, " and ")
+}
+
+// ControlPlaneDeletionPlan is the next step of a control plane that is being deleted.
+type ControlPlaneDeletionPlan struct {
+	// Delete names the Machines to delete now; all at once, since nobody needs the quorum any more.
+	Delete []string
+	// Finish says that nothing is left, and the finalizer can go.
+	Finish bool
+	// Reason and Message are those of the Deleting condition.
+	Reason, Message string
+}
+
+// ControlPlaneDeletion decides what a KubeadmControlPlane that is being deleted does: it waits until no worker is left,
+// whose Nodes still need an API server to be drained, then deletes its Machines and waits for them. Workers are the
+// worker Machines and MachinePools of the Cluster; while they could not be listed nothing is deleted.
+func ControlPlaneDeletion(workers []Descendant, workersRead Tri, machines []ControlPlaneMachine) ControlPlaneDeletionPlan {
+	waiting := ControlPlaneDeletionPlan{Reason: controlplanev1.KubeadmControlPlaneDeletingWaitingForWorkersDeletionReason}
+	switch {
+	case workersRead != True:
+		waiting.Message = "Waiting for the workers to be listed"
+		return waiting
+	case len(workers) > 0:
+		waiting.Message = waitingFor(workers)
+		return waiting
+	case len(machines) == 0:
+		return ControlPlaneDeletionPlan{Finish: true, Reason: clusterv1.DeletionCompletedReason, Message: "Deletion completed"}
+	}
+	p := ControlPlaneDeletionPlan{Reason: controlplanev1.KubeadmControlPlaneDeletingWaitingForMachineDeletionReason, Message: waitForDeletion(names(machines))}
+	for _, m := range machines {
+		if !m.Deleting {
+			p.Delete = append(p.Delete, m.Name)
+		}
+	}
+	slices.Sort(p.Delete)
+	return p
 }

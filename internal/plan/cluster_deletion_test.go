@@ -116,3 +116,29 @@ func answerDescendants(f ClusterDeletionFacts, p ClusterDeletionPlan) []Descenda
 	}
 	return left
 }
+
+func TestControlPlaneDeletion_WaitsForWorkers(t *testing.T) {
+	t.Parallel()
+	machines := []ControlPlaneMachine{master(2, "b"), master(1, "a"), master(3, "c", leaving)}
+	worker := []Descendant{{Kind: MachineKind, Name: "w1"}}
+	for _, tt := range []struct {
+		name     string
+		workers  []Descendant
+		read     Tri
+		machines []ControlPlaneMachine
+		del      []string
+		finish   bool
+		says     string
+	}{
+		{"unread", nil, Unknown, machines, nil, false, "listed"},
+		{"workers left", worker, True, machines, nil, false, "Machine w1"},
+		{"all at once", nil, True, machines, []string{"cp-1", "cp-2"}, false, "Machines cp-1, cp-2, cp-3"},
+		{"waiting", nil, True, machines[2:], nil, false, "Machine cp-3"},
+		{"none", nil, True, nil, nil, true, "completed"},
+	} {
+		p := ControlPlaneDeletion(tt.workers, tt.read, tt.machines)
+		if !slices.Equal(p.Delete, tt.del) || p.Finish != tt.finish || !strings.Contains(p.Message, tt.says) || p.Reason == "" {
+			t.Errorf("%s: %+v; want %v, %v, saying %q", tt.name, p, tt.del, tt.finish, tt.says)
+		}
+	}
+}

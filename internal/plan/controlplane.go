@@ -347,7 +347,11 @@ func deletingNames(machines []ControlPlaneMachine) []string {
 }
 
 func waitForDeletion(gone []string) string {
-	return fmt.Sprintf("Waiting for Machine %s to be deleted", NameList(gone))
+	noun := "Machine"
+	if len(gone) > 1 {
+		noun = "Machines"
+	}
+	return fmt.Sprintf("Waiting for %s %s to be deleted", noun, NameList(gone))
 }
 
 func waitForInit(f ControlPlaneFacts) string {

@@ -243,6 +243,8 @@ func TestRollout_PausedKeepsShares(t *testing.T) {
 		{"half applied: only the other is left", RolloutFacts{Replicas: 15, MaxSurge: number(3), Sets: []RolloutSet{
 			with(oldSet("old", 11), desired(15)), with(newSet("new", 5), desired(10))}}, map[string]int32{"old": 11, "new": 7}},
 		{"one active set takes it all", RolloutFacts{Replicas: 5, Sets: []RolloutSet{oldSet("old", 3)}}, map[string]int32{"old": 5}},
+		{"growth waits while Machines on their way out take the room", RolloutFacts{Replicas: 5, MaxSurge: number(0), MaxUnavailable: number(1), Sets: []RolloutSet{
+			with(oldSet("old", 0), func(s *RolloutSet) { s.Machines, s.Deleting = 2, 2 }), with(newSet("new", 3), desired(3))}}, map[string]int32{"old": 0, "new": 3}},
 		{"none active: the current one grows", RolloutFacts{Replicas: 2, Sets: []RolloutSet{oldSet("old", 0), newSet("new", 0)}}, map[string]int32{"old": 0, "new": 2}},
 	}
 	for _, tt := range tests {
