@@ -3,15 +3,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os/signal"
 	"syscall"
-
-	"github.com/spf13/cobra"
-
-	"slipway.dev/slipway/internal/fault"
-	"slipway.dev/slipway/internal/supervisor"
+	"time"
 )
 
 // Version is this Slipway's version; release builds set it with -ldflags -X.
@@ -26,6 +21,8 @@ type Environment struct {
 	Stdout, Stderr io.Writer
 	// Getenv looks up an environment variable.
 	Getenv func(string) string
+	// Now tells the time; nil means the clock.
+	Now func() time.Time
 	// RunPlane runs the management plane in this process. It is injected, so that this package does not carry the API server.
 	RunPlane func(context.Context, PlaneOptions) error
 }
@@ -51,36 +48,22 @@ type PlaneOptions struct {
 func Main(env Environment) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	root := &cobra.Command{Use: "slipway", SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(planeCommand(env))
-	root.SetArgs(env.Args[1:])
-	root.SetOut(env.Stdout)
-	root.SetErr(env.Stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(env.Stderr, "error:", err)
-		return 1
-	}
-	return 0
+	// The first signal ends a command in order; giving the signals back lets a second one end the process at once.
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, env)
 }
 
-// planeCommand is the plane's own process, which `slipway up` starts. It is hidden: people run `slipway up`.
-func planeCommand(env Environment) *cobra.Command {
-	opts := PlaneOptions{Version: Version}
-	cmd := &cobra.Command{
-		Use: "plane", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := env.RunPlane(cmd.Context(), opts)
-			if err != nil {
-				supervisor.NewReporter().Fail(fault.As(err, "the management plane stopped", "slipway logs plane"))
-			}
-			return err
-		},
+// Run runs the program until it ends or ctx does, and returns its exit code.
+func Run(ctx context.Context, env Environment) int {
+	if env.Now == nil {
+		env.Now = time.Now
 	}
-	cmd.Flags().StringVar(&opts.StateDir, "state-dir", "", "directory of the plane's state")
-	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address of the API server")
-	cmd.Flags().IntVar(&opts.Port, "port", 0, "port of the API server")
-	cmd.Flags().StringVar(&opts.From, "from", "", "backup to restore first")
-	cmd.Flags().IntVarP(&opts.Verbosity, "verbosity", "v", 0, "log level")
-	cmd.Flags().BoolVar(&opts.Controllers, "controllers", true, "run the controllers")
-	return cmd
+	a := newApp(env)
+	root := rootCommand(a)
+	root.SetArgs(env.Args[1:])
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.finish(cmd, err)
 }

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"slipway.dev/slipway/internal/fault"
+	"slipway.dev/slipway/internal/terminal"
+)
+
+const rootLong = `Slipway turns machines into Kubernetes clusters and keeps them that way.
+It brings its own management plane, and works as well on any management cluster of the Cluster API.`
+
+const rootExample = `  # Start the management plane, make a cluster of simulated machines, use it, remove it.
+  slipway up --detach
+  slipway create cluster demo --provider sim --workers 3 --wait
+  slipway kubeconfig demo > demo.kubeconfig
+  slipway delete cluster demo`
+
+// The groups in which the help lists the commands.
+const (
+	groupPlane   = "plane"
+	groupCluster = "cluster"
+	groupLook    = "look"
+)
+
+func rootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use: "slipway", Long: rootLong, Example: rootExample,
+		SilenceErrors: true, SilenceUsage: true,
+		SuggestionsMinimumDistance: 2,
+		Annotations:                map[string]string{cobra.CommandDisplayNameAnnotation: a.name},
+		PersistentPreRunE:          func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	a.globalFlags(root.PersistentFlags())
+	root.AddGroup(
+		&cobra.Group{ID: groupPlane, Title: "The management plane:"},
+		&cobra.Group{ID: groupCluster, Title: "Clusters:"},
+		&cobra.Group{ID: groupLook, Title: "Looking:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupPlane, upCommand(a), downCommand(a))
+	root.AddCommand(planeCommand(a))
+	a.pluginExamples(root)
+	return root
+}
+
+// pluginExamples makes the examples say what the user types: kubectl slipway, when it was called as a plugin.
+func (a *app) pluginExamples(cmd *cobra.Command) {
+	if a.name != "slipway" {
+		cmd.Example = strings.ReplaceAll(cmd.Example, "  slipway ", "  "+a.name+" ")
+		cmd.Long = strings.ReplaceAll(cmd.Long, "`slipway ", "`"+a.name+" ")
+	}
+	for _, c := range cmd.Commands() {
+		a.pluginExamples(c)
+	}
+}
+
+func (a *app) globalFlags(f *pflag.FlagSet) {
+	g := &a.flags
+	f.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig of the management cluster (default $KUBECONFIG, else ~/.kube/config)")
+	f.StringVar(&g.context, "context", "", "context of the management cluster (default $SLIPWAY_CONTEXT, else \"slipway\" if there is one, else the current context)")
+	f.StringVarP(&g.namespace, "namespace", "n", "", "namespace (default the context's, else \"default\")")
+	f.BoolVarP(&g.allNamespaces, "all-namespaces", "A", false, "all namespaces")
+	f.StringVarP(&g.output, "output", "o", "", "output format: json, yaml and, where it makes sense, wide, name, jsonpath=, dot")
+	f.BoolVar(&g.noHeaders, "no-headers", false, "tables without a header")
+	f.BoolVarP(&g.quiet, "quiet", "q", false, "only data and errors")
+	f.BoolVarP(&g.yes, "yes", "y", false, "consent given beforehand")
+	f.IntVarP(&g.verbosity, "verbosity", "v", 0, "log level; logs go to standard error")
+	f.StringVar(&g.color, "color", string(terminal.ColorAuto), "colour: auto, always or never (auto honours NO_COLOR and FORCE_COLOR)")
+}
+
+// prepare runs before every command: it checks the global flags and opens the streams anew with what they say.
+func (a *app) prepare(*cobra.Command) error {
+	modes := []string{string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)}
+	if !slices.Contains(modes, a.flags.color) {
+		return fault.New(nil, "cannot read the flags", "there is no colour mode "+a.flags.color, "--color", "--color "+strings.Join(modes, "|"))
+	}
+	a.openStreams()
+	return nil
+}
