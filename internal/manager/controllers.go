@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 
 	"slipway.dev/slipway/internal/controllers/kubeadmconfig"
 	"slipway.dev/slipway/internal/controllers/machine"
+	"slipway.dev/slipway/internal/controllers/machinedeployment"
+	"slipway.dev/slipway/internal/controllers/machineset"
 	"slipway.dev/slipway/internal/providers/sim"
 	"slipway.dev/slipway/internal/remote"
 )
@@ -38,6 +41,8 @@ func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, err
 			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Recorder: mgr.GetEventRecorder("kubeadmconfig"), Now: time.Now,
 		}).SetupWithManager},
 		{"machine", (&machine.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
+		{"machinedeployment", (&machinedeployment.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
+		{"machineset", (&machineset.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
 		{"sim", func(mgr ctrl.Manager, o controller.Options) error {
 			return sim.SetupWithManager(mgr, filepath.Join(opts.StateDir, "sim"), o)
 		}},

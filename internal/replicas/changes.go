@@ -74,3 +74,17 @@ func ClusterChanges() predicate.Predicate {
 }
 
 func isPaused(c *clusterv1.Cluster) bool { return c.Spec.Paused != nil && *c.Spec.Paused }
+
+// SetChanges lets pass the changes of a MachineSet that its MachineDeployment acts on. Its status is none of them: the
+// Machines themselves are counted.
+func SetChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		old, now := e.ObjectOld, e.ObjectNew
+		return old.GetGeneration() != now.GetGeneration() ||
+			old.GetDeletionTimestamp().IsZero() != now.GetDeletionTimestamp().IsZero() ||
+			!maps.Equal(old.GetLabels(), now.GetLabels()) ||
+			!maps.Equal(old.GetAnnotations(), now.GetAnnotations()) ||
+			!slices.Equal(old.GetFinalizers(), now.GetFinalizers()) ||
+			!equality.Semantic.DeepEqual(old.GetOwnerReferences(), now.GetOwnerReferences())
+	}}
+}

@@ -63,7 +63,7 @@ func (r *Reconciler) ownTemplates(ctx context.Context, s *scene) error {
 	if !s.standalone() {
 		return nil
 	}
-	return provision.OwnTemplates(ctx, r.Client, fieldManager, s.cluster, s.bootstrap.object, s.infrastructure.object)
+	return provision.OwnTemplates(ctx, r.Client, fieldManager, s.cluster, s.bootstrap.Object, s.infrastructure.Object)
 }
 
 // adopt takes over Machines that match the selector and that nobody controls.
@@ -204,11 +204,11 @@ func contains(list []string, s string) bool {
 }
 
 // kindOf resolves the kind of what is made from a template that a reference names; it is empty where there is none.
-func (r *Reconciler) kindOf(ctx context.Context, t template) (schema.GroupVersionKind, error) {
-	if !t.ref.IsDefined() {
+func (r *Reconciler) kindOf(ctx context.Context, t provision.Template) (schema.GroupVersionKind, error) {
+	if !t.Ref.IsDefined() {
 		return schema.GroupVersionKind{}, nil
 	}
-	kind, err := r.resolver.Resolve(ctx, schema.GroupKind{Group: t.ref.APIGroup, Kind: contract.KindFromTemplate(t.ref.Kind)})
+	kind, err := r.resolver.Resolve(ctx, schema.GroupKind{Group: t.Ref.APIGroup, Kind: contract.KindFromTemplate(t.Ref.Kind)})
 	if err != nil {
 		if _, stalled := outcome.AsStall(err); stalled {
 			return schema.GroupVersionKind{}, nil // No such objects can be there.

@@ -6,15 +6,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
@@ -45,7 +42,7 @@ type Reconciler struct {
 	Client client.Client
 	// APIReader reads from the API server.
 	APIReader client.Reader
-	// Recorder writes Events.
+	// Recorder writes Events; nil takes the manager's.
 	Recorder recorder.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
@@ -65,6 +62,9 @@ type Reconciler struct {
 
 // SetupWithManager adds the controller to a manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
+	if r.Recorder == nil {
+		r.Recorder = mgr.GetEventRecorder(fieldManager)
+	}
 	r.resolver = contract.NewResolver(r.Client)
 	r.machines, r.metadata, r.own = apply.New(r.Client, machineManager), apply.New(r.Client, metadataManager), apply.New(r.Client, fieldManager)
 	r.maker = provision.NewMaker(r.Client, r.machines)
@@ -78,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		return err
 	}
 	r.templates = contract.NewWatches(r.resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofTemplate))
-	r.controlPlanes = contract.NewWatches(r.resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), versionChanges())
+	r.controlPlanes = contract.NewWatches(r.resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), provision.VersionChanges())
 	return nil
 }
 
@@ -127,12 +127,7 @@ func (r *Reconciler) ofTemplate(ctx context.Context, obj client.Object) []reconc
 
 // ofControlPlane maps a control plane to the MachineSets of its Cluster: preflight checks look at its version.
 func (r *Reconciler) ofControlPlane(ctx context.Context, obj client.Object) []reconcile.Request {
-	cluster := obj.GetLabels()[clusterv1.ClusterNameLabel]
-	for _, ref := range obj.GetOwnerReferences() {
-		if ref.Kind == "Cluster" {
-			cluster = ref.Name
-		}
-	}
+	cluster := provision.ClusterOf(obj)
 	return r.requests(ctx, obj.GetNamespace(), func(set *clusterv1.MachineSet) bool { return set.Spec.ClusterName == cluster })
 }
 
@@ -148,23 +143,4 @@ func (r *Reconciler) requests(ctx context.Context, namespace string, match func(
 		}
 	}
 	return requests
-}
-
-// versionChanges lets pass changes of a control plane's versions.
-func versionChanges() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return versionsOf(e.ObjectOld) != versionsOf(e.ObjectNew)
-	}}
-}
-
-func versionsOf(obj client.Object) [2]string {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return [2]string{}
-	}
-	view, err := contract.NewObject(u, contract.V1Beta2).ControlPlane()
-	if err != nil {
-		return [2]string{err.Error()}
-	}
-	return [2]string{view.Version, view.ObservedVersion}
 }

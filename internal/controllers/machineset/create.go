@@ -61,12 +61,12 @@ func (s *scene) madeFromOurs(o provision.Orphan) bool {
 	return madeFrom(o.Bootstrap, s.bootstrap) && madeFrom(o.Infrastructure, s.infrastructure)
 }
 
-func madeFrom(u *unstructured.Unstructured, t template) bool {
+func madeFrom(u *unstructured.Unstructured, t provision.Template) bool {
 	if u == nil {
 		return true
 	}
 	name, kind, ok := contract.ClonedFrom(u)
-	return ok && name == t.ref.Name && kind == t.ref.GroupKind()
+	return ok && name == t.Ref.Name && kind == t.Ref.GroupKind()
 }
 
 // create makes Machines, the unfinished ones first. It stops at the first that is refused, since the next would be too.
@@ -135,11 +135,11 @@ func (r *Reconciler) createOne(ctx context.Context, s *scene, begun provision.Or
 
 // part returns a machine's bootstrap or infrastructure object, and the same as made where it has to be created. Both
 // are nil where the template refers to nothing.
-func (s *scene) part(name string, begun *unstructured.Unstructured, t template) (object, toCreate *unstructured.Unstructured, err error) {
-	if begun != nil || t.object == nil {
+func (s *scene) part(name string, begun *unstructured.Unstructured, t provision.Template) (object, toCreate *unstructured.Unstructured, err error) {
+	if begun != nil || t.Object == nil {
 		return begun, nil, nil
 	}
-	clone, err := t.object.Clone(contract.Clone{
+	clone, err := t.Object.Clone(contract.Clone{
 		Name:        name,
 		Namespace:   s.set.Namespace,
 		ClusterName: s.set.Spec.ClusterName,

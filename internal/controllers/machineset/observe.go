@@ -14,9 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
-	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/freshness"
-	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/provision"
 	"slipway.dev/slipway/internal/replicas"
@@ -34,7 +32,7 @@ type scene struct {
 	// machines are those that the set controls, strays those that it may adopt. They are the cache's own.
 	machines, strays []*clusterv1.Machine
 	// bootstrap and infrastructure are the templates. A template that the set has no reference to is zero.
-	bootstrap, infrastructure template
+	bootstrap, infrastructure provision.Template
 	// held are the messages of the preflight checks that failed; they are made only while Machines are missing.
 	held []string
 
@@ -44,13 +42,6 @@ type scene struct {
 	refused error
 	// gone says that the finalizer was removed, and no status is written any more.
 	gone bool
-}
-
-// template is what a reference of the MachineSet's template names.
-type template struct {
-	ref    clusterv1.ContractVersionedObjectReference
-	object *contract.Object // nil where err or nothing is referred to
-	err    error
 }
 
 // observe reads what a reconcile needs. It returns nil where there is nothing to do.
@@ -77,8 +68,8 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*scene,
 	if s.deleting || s.paused {
 		return s, nil
 	}
-	s.bootstrap = r.template(ctx, s.set, s.set.Spec.Template.Spec.Bootstrap.ConfigRef)
-	s.infrastructure = r.template(ctx, s.set, s.set.Spec.Template.Spec.InfrastructureRef)
+	s.bootstrap = provision.ReadTemplate(ctx, r.templates, s.set.Spec.Template.Spec.Bootstrap.ConfigRef, s.set.Namespace)
+	s.infrastructure = provision.ReadTemplate(ctx, r.templates, s.set.Spec.Template.Spec.InfrastructureRef, s.set.Namespace)
 	s.held = r.preflight(ctx, s)
 	return s, nil
 }
@@ -137,47 +128,12 @@ func (r *Reconciler) fresh(ctx context.Context, s *scene) error {
 	return r.tracker.Fresh(ctx, s.set.UID, seen, kinds)
 }
 
-// template reads what a reference names. A missing template is an error only while new Machines are wanted from it.
-func (r *Reconciler) template(ctx context.Context, set *clusterv1.MachineSet, ref clusterv1.ContractVersionedObjectReference) template {
-	t := template{ref: ref}
-	if ref.IsDefined() {
-		t.object, t.err = r.templates.Get(ctx, ref, set.Namespace)
-	}
-	return t
-}
-
-// obstacle says in a sentence why nothing can be made from the template; empty when something can.
-func (t template) obstacle() string {
-	switch stall, stalled := outcome.AsStall(t.err); {
-	case t.err == nil:
-		return ""
-	case stalled:
-		return stall.Message
-	case apierrors.IsNotFound(t.err):
-		return fmt.Sprintf("%s %s does not exist; create it, or correct the reference", t.ref.Kind, t.ref.Name)
-	default:
-		return fmt.Sprintf("%s %s could not be read", t.ref.Kind, t.ref.Name)
-	}
-}
-
-// failure is the error to end a reconcile with because of the template; nil where the condition tells enough and an
-// event will wake the reconcile.
-func (t template) failure() error {
-	if apierrors.IsNotFound(t.err) {
-		return nil
-	}
-	return t.err
-}
-
 // preflight returns what speaks against creating Machines now.
 func (r *Reconciler) preflight(ctx context.Context, s *scene) []string {
 	if s.cluster == nil || len(s.machines) >= int(desired(s.set)) {
 		return nil
 	}
-	skip, ok := s.set.Annotations[clusterv1.MachineSetSkipPreflightChecksAnnotation]
-	if !ok && s.bootstrap.object != nil {
-		skip = s.bootstrap.object.Annotations()[clusterv1.MachineSetSkipPreflightChecksAnnotation]
-	}
+	skip := provision.SkipAnnotation(s.set.Annotations, s.bootstrap)
 	facts := provision.PreflightFacts(ctx, r.controlPlanes, s.cluster, &s.set.Spec.Template, skip)
 	return plan.PreflightMessages(plan.Preflight(facts))
 }
@@ -187,19 +143,7 @@ func (s *scene) obstacles() []string {
 	if s.deleting {
 		return nil
 	}
-	var out []string
-	switch {
-	case s.cluster == nil:
-		out = append(out, fmt.Sprintf("Cluster %s does not exist", s.set.Spec.ClusterName))
-	case !s.cluster.DeletionTimestamp.IsZero():
-		out = append(out, fmt.Sprintf("Cluster %s is being deleted", s.set.Spec.ClusterName))
-	}
-	for _, t := range []template{s.bootstrap, s.infrastructure} {
-		if text := t.obstacle(); text != "" {
-			out = append(out, text)
-		}
-	}
-	return append(out, s.held...)
+	return append(provision.Obstacles(s.set.Spec.ClusterName, s.cluster, s.bootstrap, s.infrastructure), s.held...)
 }
 
 // desired is spec.replicas; unset counts as 0.
@@ -217,5 +161,5 @@ func (s *scene) standalone() bool {
 }
 
 func templateFailures(s *scene) error {
-	return errors.Join(s.bootstrap.failure(), s.infrastructure.failure())
+	return errors.Join(s.bootstrap.Failure(), s.infrastructure.Failure())
 }

@@ -123,7 +123,7 @@ func (r *Reconciler) propagateTo(ctx context.Context, s *scene, m *clusterv1.Mac
 }
 
 // propagateMetadata makes labels and annotations so on a Machine's bootstrap or infrastructure object.
-func (r *Reconciler) propagateMetadata(ctx context.Context, s *scene, ref clusterv1.ContractVersionedObjectReference, t template, before bool) error {
+func (r *Reconciler) propagateMetadata(ctx context.Context, s *scene, ref clusterv1.ContractVersionedObjectReference, t provision.Template, before bool) error {
 	if !ref.IsDefined() {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (r *Reconciler) propagateMetadata(ctx context.Context, s *scene, ref cluste
 		return err
 	}
 	key := client.ObjectKey{Namespace: object.Namespace(), Name: object.Name()}
-	if err := apply.HandOver(ctx, r.APIReader, r.Client, object.GroupVersionKind(), key, machineManager, metadataManager, keptKeys(t.object)); err != nil {
+	if err := apply.HandOver(ctx, r.APIReader, r.Client, object.GroupVersionKind(), key, machineManager, metadataManager, keptKeys(t.Object)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	_, err = r.metadata.EnsureObject(ctx, observed, intent, before)
