@@ -1,0 +1,176 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+)
+
+// Cluster is a Cluster with the objects that say what is wanted of it.
+type Cluster struct {
+	Object *clusterv1.Cluster
+	// ControlPlane is nil when there is none, or when it is of another kind.
+	ControlPlane *controlplanev1.KubeadmControlPlane
+	Deployments  []clusterv1.MachineDeployment
+}
+
+// Summary is a cluster in one line.
+type Summary struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Status    `json:",inline"`
+	// ControlPlane and Workers count machines; a nil control plane is one that nobody reports about.
+	ControlPlane *Count `json:"controlPlane,omitempty"`
+	Workers      Count  `json:"workers"`
+	// Version is the lowest Kubernetes version in use, Target the one that is wanted when it differs.
+	Version string    `json:"version,omitempty"`
+	Target  string    `json:"target,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+// Summarize returns the cluster in one line.
+func (c Cluster) Summarize(now time.Time) Summary {
+	s := Summary{
+		Namespace: c.Object.Namespace, Name: c.Object.Name, Created: c.Object.CreationTimestamp.Time,
+		Status: c.Status(now), ControlPlane: c.controlPlaneCount(), Workers: c.workerCount(),
+	}
+	s.Version, s.Target = c.versions()
+	return s
+}
+
+// Status returns the state of the cluster as a whole.
+func (c Cluster) Status(now time.Time) Status {
+	o := c.Object
+	created := o.CreationTimestamp.Time
+	available := find(o.Status.Conditions, clusterv1.AvailableCondition)
+	probe := find(o.Status.Conditions, clusterv1.ClusterRemoteConnectionProbeCondition)
+	_, annotated := o.Annotations[clusterv1.PausedAnnotation]
+	switch {
+	case !o.DeletionTimestamp.IsZero():
+		return deletion(&o.ObjectMeta, o.Status.Conditions, now)
+	case annotated || o.Spec.Paused != nil && *o.Spec.Paused:
+		return Status{State: Paused, Message: "Paused: nothing is changed until it is resumed"}
+	case o.Status.ObservedGeneration < o.Generation:
+		return late(Status{State: Working, Message: "Not yet seen by the controllers", Since: created}, expectedReady, now)
+	case failureOf(o) != "":
+		return Status{State: Failed, Message: failureOf(o), Since: since(available, created)}
+	case c.initialized() && probe.Status == metav1.ConditionFalse:
+		return Status{State: Unknown, Message: firstText(flatten(probe.Message), "Its API server cannot be reached"), Since: since(probe, created)}
+	case available.Status == metav1.ConditionTrue:
+		return c.changing(available, now)
+	default:
+		return c.notAvailable(available, now)
+	}
+}
+
+// Settled tells whether every part of the cluster is as it was asked for, as far as its counts tell.
+func (c Cluster) Settled() bool {
+	if c.ControlPlane != nil && !factsOfControlPlane(c.ControlPlane).settled() {
+		return false
+	}
+	for i := range c.Deployments {
+		if md := factsOfDeployment(&c.Deployments[i]); !md.settled() {
+			return false
+		}
+	}
+	_, target := c.versions()
+	return target == ""
+}
+
+func (c Cluster) initialized() bool {
+	p := c.Object.Status.Initialization.ControlPlaneInitialized
+	return p != nil && *p
+}
+
+func failureOf(o *clusterv1.Cluster) string {
+	if d := o.Status.Deprecated; d != nil && d.V1Beta1 != nil && d.V1Beta1.FailureMessage != nil {
+		return *d.V1Beta1.FailureMessage
+	}
+	return ""
+}
+
+// changing is a cluster that works: Ready, or being scaled or rolled.
+func (c Cluster) changing(available metav1.Condition, now time.Time) Status {
+	if c.Settled() {
+		return Status{State: Ready, Since: since(available, c.Object.CreationTimestamp.Time)}
+	}
+	for _, part := range c.parts() {
+		if part.settled() {
+			continue
+		}
+		s := part.status(now)
+		s.Message = upperFirst(s.Message)
+		if s.State == Working && !part.outdated() {
+			s.Message = fmt.Sprintf("Scaling %s: %s", part.noun, part.progress())
+		}
+		if s.State != Ready {
+			return s
+		}
+	}
+	return late(Status{State: Working, Message: "The last counts are on their way", Since: since(available, c.Object.CreationTimestamp.Time)}, expectedReady, now)
+}
+
+// notAvailable is a cluster that is being made, or that lost something.
+func (c Cluster) notAvailable(available metav1.Condition, now time.Time) Status {
+	created := c.Object.CreationTimestamp.Time
+	s := Status{State: Working, Since: since(available, created), Message: flatten(available.Message)}
+	switch infrastructure := c.Object.Status.Initialization.InfrastructureProvisioned; {
+	case infrastructure == nil || !*infrastructure:
+		s.Since = created
+		s.Message = firstText(flatten(find(c.Object.Status.Conditions, clusterv1.InfrastructureReadyCondition).Message), "Making the infrastructure")
+	case !c.initialized():
+		s.Since = created
+		s.Message = "Making the first control-plane machine"
+	case now.Sub(created) < expectedReady:
+		s.Since = created
+		for _, part := range c.parts() {
+			if !part.settled() {
+				s.Message = fmt.Sprintf("Making %s: %s", part.noun, Count{part.available, part.desired})
+				break
+			}
+		}
+	case available.Status == metav1.ConditionUnknown:
+		s.State = Unknown
+	}
+	return late(s, expectedReady, now)
+}
+
+// parts are the control plane and the workers, in the order in which they change.
+func (c Cluster) parts() []replicated {
+	var parts []replicated
+	if c.ControlPlane != nil {
+		parts = append(parts, factsOfControlPlane(c.ControlPlane))
+	}
+	for i := range c.Deployments {
+		parts = append(parts, factsOfDeployment(&c.Deployments[i]))
+	}
+	return parts
+}
+
+func (c Cluster) controlPlaneCount() *Count {
+	switch s := c.Object.Status.ControlPlane; {
+	case c.ControlPlane != nil:
+		return &Count{Available: value(c.ControlPlane.Status.AvailableReplicas), Desired: value(c.ControlPlane.Spec.Replicas)}
+	case s != nil:
+		return &Count{Available: value(s.AvailableReplicas), Desired: value(s.DesiredReplicas)}
+	default:
+		return nil
+	}
+}
+
+// workerCount counts the workers that the cluster's status tells of; what is wanted is known sooner from the deployments.
+func (c Cluster) workerCount() Count {
+	var sum Count
+	for i := range c.Deployments {
+		sum.Available += value(c.Deployments[i].Status.AvailableReplicas)
+		sum.Desired += value(c.Deployments[i].Spec.Replicas)
+	}
+	if s := c.Object.Status.Workers; s != nil && value(s.DesiredReplicas) > sum.Desired && len(c.Deployments) == 0 {
+		return Count{Available: value(s.AvailableReplicas), Desired: value(s.DesiredReplicas)}
+	}
+	return sum
+}

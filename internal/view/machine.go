@@ -1,0 +1,90 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+)
+
+// OfMachine returns the status of a Machine.
+func OfMachine(m *clusterv1.Machine, now time.Time) Status {
+	conditions, created := m.Status.Conditions, m.CreationTimestamp.Time
+	ready := find(conditions, clusterv1.ReadyCondition)
+	_, paused := m.Annotations[clusterv1.PausedAnnotation]
+	switch {
+	case !m.DeletionTimestamp.IsZero():
+		return deletion(&m.ObjectMeta, conditions, now)
+	case failure(m) != "":
+		return Status{State: Failed, Message: failure(m), Since: since(ready, created)}
+	case isTrue(conditions, clusterv1.MachineUpdatingCondition):
+		updating := find(conditions, clusterv1.MachineUpdatingCondition)
+		return late(Status{State: Working, Message: firstText(flatten(updating.Message), "updating in place"), Since: since(updating, created)}, expectedRollout, now)
+	case ready.Status == metav1.ConditionTrue:
+		return Status{State: Ready, Since: since(ready, created)}
+	case paused:
+		return Status{State: Paused, Message: "paused"}
+	case m.Status.NodeRef.IsDefined():
+		return lostReadiness(m, now)
+	default:
+		return becoming(m, now)
+	}
+}
+
+// failure is what the Machine's makers call final.
+func failure(m *clusterv1.Machine) string {
+	if d := m.Status.Deprecated; d != nil && d.V1Beta1 != nil && d.V1Beta1.FailureMessage != nil {
+		return *d.V1Beta1.FailureMessage
+	}
+	for _, kind := range []string{clusterv1.InfrastructureReadyCondition, clusterv1.BootstrapConfigReadyCondition} {
+		if c := find(m.Status.Conditions, kind); c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Reason, "Failed") {
+			return firstText(flatten(c.Message), c.Reason)
+		}
+	}
+	return ""
+}
+
+// lostReadiness is a Machine with a Node that is not ready, or not seen.
+func lostReadiness(m *clusterv1.Machine, now time.Time) Status {
+	created := m.CreationTimestamp.Time
+	ready := find(m.Status.Conditions, clusterv1.ReadyCondition)
+	node := find(m.Status.Conditions, clusterv1.MachineNodeReadyCondition)
+	s := Status{State: Working, Message: firstText(flatten(ready.Message), flatten(node.Message)), Since: since(ready, created)}
+	if node.Status == metav1.ConditionUnknown && node.Reason != "" && node.Reason != clusterv1.MachineNodeDoesNotExistReason {
+		s.State = Unknown
+		s.Message = firstText(flatten(node.Message), s.Message)
+		s.Since = since(node, created)
+	}
+	if node.Reason == clusterv1.MachineNodeDeletedReason {
+		s.State = Failed
+	}
+	return late(s, expectedReady, now)
+}
+
+// becoming is a Machine on its way to a Node.
+func becoming(m *clusterv1.Machine, now time.Time) Status {
+	created := m.CreationTimestamp.Time
+	bootstrap := find(m.Status.Conditions, clusterv1.BootstrapConfigReadyCondition)
+	infrastructure := find(m.Status.Conditions, clusterv1.InfrastructureReadyCondition)
+	s := Status{State: Working, Since: created}
+	switch {
+	case bootstrap.Status != metav1.ConditionTrue:
+		s.Message = firstText(flatten(bootstrap.Message), "making its bootstrap data")
+		if strings.HasPrefix(bootstrap.Reason, "WaitingFor") {
+			s.State = Waiting
+		}
+	case infrastructure.Status != metav1.ConditionTrue:
+		s.Message = firstText(flatten(infrastructure.Message), "making its infrastructure")
+		if strings.HasPrefix(infrastructure.Reason, "WaitingFor") && infrastructure.Reason != clusterv1.WaitingForBootstrapDataReason {
+			s.State = Waiting
+		}
+	default:
+		s.Message = "waiting for its Node to join"
+	}
+	if now.Sub(created) > expectedReady {
+		s.State = Stuck
+	}
+	return s
+}

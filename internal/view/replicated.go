@@ -1,0 +1,157 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+)
+
+// Count is how many of the wanted machines are available.
+type Count struct {
+	Available int32 `json:"available"`
+	Desired   int32 `json:"desired"`
+}
+
+// String is the count with its total, as 2/3.
+func (c Count) String() string { return fmt.Sprintf("%d/%d", c.Available, c.Desired) }
+
+// replicated is what objects that keep a number of machines have in common.
+type replicated struct {
+	meta                                          *metav1.ObjectMeta
+	paused                                        bool
+	observed                                      int64
+	conditions                                    []metav1.Condition
+	noun                                          string
+	desired, replicas, ready, available, upToDate int32
+	unset                                         bool
+}
+
+// OfControlPlane returns the status of a KubeadmControlPlane.
+func OfControlPlane(cp *controlplanev1.KubeadmControlPlane, now time.Time) Status {
+	return factsOfControlPlane(cp).status(now)
+}
+
+// OfMachineDeployment returns the status of a MachineDeployment.
+func OfMachineDeployment(md *clusterv1.MachineDeployment, now time.Time) Status {
+	return factsOfDeployment(md).status(now)
+}
+
+// OfMachineSet returns the status of a MachineSet.
+func OfMachineSet(ms *clusterv1.MachineSet, now time.Time) Status {
+	s := &ms.Status
+	return replicated{
+		meta: &ms.ObjectMeta, observed: s.ObservedGeneration, conditions: s.Conditions, noun: "machines",
+		desired: value(ms.Spec.Replicas), replicas: value(s.Replicas), ready: value(s.ReadyReplicas),
+		available: value(s.AvailableReplicas), upToDate: value(s.UpToDateReplicas), unset: s.Replicas == nil,
+	}.status(now)
+}
+
+func factsOfControlPlane(cp *controlplanev1.KubeadmControlPlane) replicated {
+	s := &cp.Status
+	return replicated{
+		meta: &cp.ObjectMeta, observed: s.ObservedGeneration, conditions: s.Conditions, noun: "control-plane machines",
+		desired: value(cp.Spec.Replicas), replicas: value(s.Replicas), ready: value(s.ReadyReplicas),
+		available: value(s.AvailableReplicas), upToDate: value(s.UpToDateReplicas), unset: s.Replicas == nil,
+	}
+}
+
+func factsOfDeployment(md *clusterv1.MachineDeployment) replicated {
+	s := &md.Status
+	return replicated{
+		meta: &md.ObjectMeta, paused: md.Spec.Paused != nil && *md.Spec.Paused, observed: s.ObservedGeneration,
+		conditions: s.Conditions, noun: "workers",
+		desired: value(md.Spec.Replicas), replicas: value(s.Replicas), ready: value(s.ReadyReplicas),
+		available: value(s.AvailableReplicas), upToDate: value(s.UpToDateReplicas), unset: s.Replicas == nil,
+	}
+}
+
+// seen tells whether the controller has looked at the object as it is now.
+func (r replicated) seen() bool { return r.observed >= r.meta.Generation && !r.unset }
+
+// settled tells whether nothing is left to do.
+func (r replicated) settled() bool {
+	return r.seen() && r.replicas == r.desired && r.upToDate == r.desired && r.available == r.desired
+}
+
+// outdated tells whether machines have to be replaced.
+func (r replicated) outdated() bool {
+	return isTrue(r.conditions, clusterv1.RollingOutCondition) || r.seen() && r.upToDate < r.replicas
+}
+
+func (r replicated) isPaused() bool {
+	_, annotated := r.meta.Annotations[clusterv1.PausedAnnotation]
+	return r.paused || annotated
+}
+
+func (r replicated) status(now time.Time) Status {
+	created := r.meta.CreationTimestamp.Time
+	available := find(r.conditions, clusterv1.AvailableCondition)
+	switch {
+	case !r.meta.DeletionTimestamp.IsZero():
+		return deletion(r.meta, r.conditions, now)
+	case r.isPaused():
+		return Status{State: Paused, Message: "paused"}
+	case !r.seen():
+		return late(Status{State: Working, Message: "not yet seen by its controller", Since: r.changed()}, expectedReady, now)
+	case r.settled() && available.Status != metav1.ConditionFalse:
+		return Status{State: Ready, Message: Count{r.available, r.desired}.String(), Since: since(available, created)}
+	case r.outdated():
+		return late(Status{State: Working, Message: r.replacing(), Since: r.latest()}, expectedRollout, now)
+	default:
+		return late(Status{State: Working, Message: r.progress(), Since: r.latest()}, expectedReady, now)
+	}
+}
+
+func (r replicated) replacing() string {
+	return fmt.Sprintf("replacing %s: %d of %d done", r.noun, min(r.upToDate, r.available), r.desired)
+}
+
+// progress says how far the machines are, and what the controller says beyond that.
+func (r replicated) progress() string {
+	text := Count{r.available, r.desired}.String()
+	switch {
+	case r.replicas > r.desired:
+		text = fmt.Sprintf("%s, %d to remove", text, r.replicas-r.desired)
+	case r.replicas < r.desired:
+		scaling := find(r.conditions, clusterv1.ScalingUpCondition)
+		if m := flatten(scaling.Message); m != "" && scaling.Status == metav1.ConditionTrue {
+			return text + ", " + lowerFirst(m)
+		}
+	}
+	return text
+}
+
+// changed is when the spec was last written, as far as the object tells.
+func (r replicated) changed() time.Time {
+	latest := r.meta.CreationTimestamp.Time
+	for _, f := range r.meta.ManagedFields {
+		if f.Subresource == "" && f.Time != nil && f.Time.After(latest) {
+			latest = f.Time.Time
+		}
+	}
+	return latest
+}
+
+// latest is when any of the conditions that tell of progress last moved.
+func (r replicated) latest() time.Time {
+	latest := r.meta.CreationTimestamp.Time
+	for _, c := range r.conditions {
+		if c.LastTransitionTime.After(latest) {
+			latest = c.LastTransitionTime.Time
+		}
+	}
+	return latest
+}
+
+func deletion(meta *metav1.ObjectMeta, conditions []metav1.Condition, now time.Time) Status {
+	s := Status{State: Deleting, Message: flatten(find(conditions, clusterv1.DeletingCondition).Message), Since: meta.DeletionTimestamp.Time}
+	if now.Sub(s.Since) > expectedDeletion {
+		s.State = Stuck
+		s.Message = firstText(s.Message, "deletion waits for a finalizer")
+	}
+	return s
+}
