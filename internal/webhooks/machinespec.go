@@ -22,7 +22,6 @@ const (
 	controlPlaneRole = "node-role.kubernetes.io/control-plane"
 	masterRole       = "node-role.kubernetes.io/master"
 	outOfService     = corev1.TaintNodeOutOfService
-	ownTaintsPrefix  = "node.cluster.x-k8s.io/"
 	nodeTaintsPrefix = "node.kubernetes.io/"
 	cloudTaints      = "node.cloudprovider.kubernetes.io/"
 )
@@ -106,7 +105,7 @@ func refusedTaint(key string, controlPlane bool) string {
 		return "this taint belongs to control plane machines only: use a key of your own for workers"
 	case key == outOfService:
 		return ""
-	case strings.HasPrefix(key, ownTaintsPrefix) && (key == ownTaintsPrefix+"uninitialized" || key == ownTaintsPrefix+"outdated-revision"):
+	case key == clusterv1.NodeUninitializedTaint().Key || key == clusterv1.NodeOutdatedRevisionTaint().Key:
 		return "this taint is set and removed by the controllers: use another key"
 	case strings.HasPrefix(key, nodeTaintsPrefix):
 		return "taints under " + nodeTaintsPrefix + " are set by Kubernetes (except " + outOfService + "): use another key"
