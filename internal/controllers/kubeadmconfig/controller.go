@@ -44,7 +44,7 @@ type Reconciler struct {
 	APIReader client.Reader
 	// Clusters is the way into workload clusters, where the bootstrap tokens are.
 	Clusters *remote.Clusters
-	// Recorder writes Events.
+	// Recorder writes Events; nil takes the manager's.
 	Recorder recorder.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
@@ -60,6 +60,9 @@ type Reconciler struct {
 
 // SetupWithManager adds the controller to a manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
+	if r.Recorder == nil {
+		r.Recorder = mgr.GetEventRecorder(fieldManager)
+	}
 	r.resolver = contract.NewResolver(r.Client)
 	r.own, r.pace = apply.New(r.Client, fieldManager), apply.NewPace(reportInterval)
 	r.spent, r.unlocked = newKnown(), newKnown()
