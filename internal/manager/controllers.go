@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"slipway.dev/slipway/internal/controllers/cluster"
 	"slipway.dev/slipway/internal/controllers/kubeadmconfig"
 	"slipway.dev/slipway/internal/controllers/machine"
 	"slipway.dev/slipway/internal/controllers/machinedeployment"
@@ -37,9 +38,8 @@ func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, err
 		setup func(ctrl.Manager, controller.Options) error
 	}{
 		{"remote", clusters.SetupWithManager},
-		{"kubeadmconfig", (&kubeadmconfig.Reconciler{
-			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Recorder: mgr.GetEventRecorder("kubeadmconfig"), Now: time.Now,
-		}).SetupWithManager},
+		{"cluster", (&cluster.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
+		{"kubeadmconfig", (&kubeadmconfig.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
 		{"machine", (&machine.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
 		{"machinedeployment", (&machinedeployment.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
 		{"machineset", (&machineset.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
