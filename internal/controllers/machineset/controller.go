@@ -53,7 +53,7 @@ type Reconciler struct {
 	templates     *contract.Watches
 	controlPlanes *contract.Watches
 	machines      *apply.Applier
-	metadata      *apply.Applier
+	keeper        *provision.Keeper
 	own           *apply.Applier
 	maker         *provision.Maker
 	tracker       *freshness.Tracker
@@ -66,7 +66,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
 	r.resolver = contract.NewResolver(r.Client)
-	r.machines, r.metadata, r.own = apply.New(r.Client, machineManager), apply.New(r.Client, metadataManager), apply.New(r.Client, fieldManager)
+	r.machines, r.own = apply.New(r.Client, machineManager), apply.New(r.Client, fieldManager)
+	r.keeper = provision.NewKeeper(r.Client, r.APIReader, apply.New(r.Client, metadataManager), machineManager)
 	r.maker = provision.NewMaker(r.Client, r.machines)
 	r.tracker, r.pace = freshness.New(r.Now), apply.NewPace(statusInterval)
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("machineset").WithOptions(opts).

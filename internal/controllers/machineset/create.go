@@ -130,7 +130,7 @@ func (r *Reconciler) createOne(ctx context.Context, s *scene, begun provision.Or
 		return err
 	}
 	r.tracker.Wrote(s.set.UID, made.Machine)
-	return errors.Join(r.assumeMetadata(s, made.Bootstrap), r.assumeMetadata(s, made.Infrastructure))
+	return r.keeper.Assume(s.metadata(), made.Bootstrap, made.Infrastructure)
 }
 
 // part returns a machine's bootstrap or infrastructure object, and the same as made where it has to be created. Both

@@ -2,27 +2,19 @@ package machineset
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
 	corev1ac "slipway.dev/slipway/internal/applyconfigurations/core/v1beta2"
-	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/provision"
 )
-
-// defaultNodeDeletionTimeout is what admission makes of an unset nodeDeletionTimeoutSeconds of a Machine.
-const defaultNodeDeletionTimeout = int32(10)
 
 // labels are those that Machines and their objects carry because of the set.
 func (s *scene) labels() map[string]string {
@@ -92,7 +84,7 @@ func (r *Reconciler) propagate(ctx context.Context, s *scene) error {
 	var errs []error
 	for _, m := range s.machines {
 		if !m.DeletionTimestamp.IsZero() {
-			errs = append(errs, r.propagateDeletion(ctx, s, m))
+			errs = append(errs, r.keeper.KeepDeletion(ctx, m, s.set.Spec.Template.Spec.Deletion))
 			continue
 		}
 		if s.deleting {
@@ -134,90 +126,10 @@ func (r *Reconciler) propagateMetadata(ctx context.Context, s *scene, ref cluste
 	if err != nil {
 		return err
 	}
-	if object.Deleting() {
-		return nil
-	}
-	observed, intent := object.Metadata(), s.metadataIntent(object.GroupVersionKind().GroupVersion().String(), object.Kind(), object.Name())
-	holds, err := r.metadata.HoldsObject(observed, intent, before)
-	if err != nil || holds {
-		return err
-	}
-	key := client.ObjectKey{Namespace: object.Namespace(), Name: object.Name()}
-	if err := apply.HandOver(ctx, r.APIReader, r.Client, object.GroupVersionKind(), key, machineManager, metadataManager, keptKeys(t.Object)); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	_, err = r.metadata.EnsureObject(ctx, observed, intent, before)
-	return err
+	return r.keeper.Keep(ctx, object, s.metadata(), provision.FromTemplate(t.Object), before)
 }
 
-// keptKeys are the labels and annotations that an object has not from the set but from its own template, or from having
-// been made from one.
-func keptKeys(template *contract.Object) func(string) bool {
-	own := map[string]bool{clusterv1.TemplateClonedFromNameAnnotation: true, clusterv1.TemplateClonedFromGroupKindAnnotation: true}
-	if template != nil {
-		if clone, err := template.Clone(contract.Clone{}); err == nil {
-			for k := range clone.GetLabels() {
-				own[k] = true
-			}
-			for k := range clone.GetAnnotations() {
-				own[k] = true
-			}
-		}
-	}
-	return func(key string) bool { return own[key] }
-}
-
-func (s *scene) metadataIntent(apiVersion, kind, name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{}}
-	u.SetAPIVersion(apiVersion)
-	u.SetKind(kind)
-	u.SetName(name)
-	u.SetNamespace(s.set.Namespace)
-	u.SetLabels(s.labels())
-	if annotations := s.set.Spec.Template.ObjectMeta.Annotations; len(annotations) > 0 {
-		u.SetAnnotations(annotations)
-	}
-	return u
-}
-
-// assumeMetadata remembers that an object that was just created has the metadata of today.
-func (r *Reconciler) assumeMetadata(s *scene, made *metav1.PartialObjectMetadata) error {
-	if made == nil {
-		return nil
-	}
-	return r.metadata.AssumeObject(made, s.metadataIntent(made.APIVersion, made.Kind, made.Name))
-}
-
-// propagateDeletion patches the deletion timeouts of a Machine that is being deleted. It is no apply: the finalizers of
-// the whole intent could not be put back on such an object.
-func (r *Reconciler) propagateDeletion(ctx context.Context, s *scene, m *clusterv1.Machine) error {
-	want := s.set.Spec.Template.Spec.Deletion
-	if want.NodeDeletionTimeoutSeconds == nil {
-		want.NodeDeletionTimeoutSeconds = new(defaultNodeDeletionTimeout)
-	}
-	change := map[string]any{}
-	differ(change, "nodeDrainTimeoutSeconds", m.Spec.Deletion.NodeDrainTimeoutSeconds, want.NodeDrainTimeoutSeconds)
-	differ(change, "nodeVolumeDetachTimeoutSeconds", m.Spec.Deletion.NodeVolumeDetachTimeoutSeconds, want.NodeVolumeDetachTimeoutSeconds)
-	differ(change, "nodeDeletionTimeoutSeconds", m.Spec.Deletion.NodeDeletionTimeoutSeconds, want.NodeDeletionTimeoutSeconds)
-	if len(change) == 0 {
-		return nil
-	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.UID}, "spec": map[string]any{"deletion": change}})
-	if err != nil {
-		return fmt.Errorf("encode deletion timeouts of Machine %s: %w", m.Name, err)
-	}
-	err = r.Client.Patch(ctx, m.DeepCopy(), client.RawPatch(types.MergePatchType, body), client.FieldOwner(machineManager))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("patch deletion timeouts of Machine %s: %w", m.Name, err)
-	}
-	return nil
-}
-
-func differ(change map[string]any, field string, have, want *int32) {
-	if want == nil && have != nil {
-		change[field] = nil
-	}
-	if want != nil && (have == nil || *have != *want) {
-		change[field] = *want
-	}
+// metadata is what bootstrap and infrastructure objects get from the set.
+func (s *scene) metadata() provision.Metadata {
+	return provision.Metadata{Labels: s.labels(), Annotations: s.set.Spec.Template.ObjectMeta.Annotations}
 }
