@@ -1,0 +1,323 @@
+package machine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/conditions"
+	"slipway.dev/slipway/internal/contract"
+)
+
+// controlPlane makes the Machine of a control plane, without which no Node is drained.
+func controlPlane(w *world) *clusterv1.Machine {
+	w.Helper()
+	return w.machine("cp", func(m *clusterv1.Machine) { m.Labels = map[string]string{clusterv1.MachineControlPlaneLabel: ""} })
+}
+
+// held puts a finalizer on the infrastructure object, as a provider does.
+func held(w *world, name string) {
+	w.Helper()
+	w.edit("Machine", name, map[string]any{"metadata.finalizers": []any{"fake.slipway.dev/machine"}})
+}
+
+func release(w *world, name string) {
+	w.Helper()
+	w.edit("Machine", name, map[string]any{"metadata.finalizers": []any{}})
+}
+
+func pod(name, nodeName string, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": name}},
+		Spec:       corev1.PodSpec{NodeName: nodeName, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func deleting(m *clusterv1.Machine, reason, part string) error {
+	if err := hasReason(m, clusterv1.DeletingCondition, reason); err != nil {
+		return err
+	}
+	if message := conditions.Message(m.Status.Conditions, clusterv1.DeletingCondition); !strings.Contains(message, part) {
+		return fmt.Errorf("the message is %q, want %q in it", message, part)
+	}
+	return nil
+}
+
+func TestDeletion_GoesStepByStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker", func(m *clusterv1.Machine) {
+		m.Annotations = map[string]string{
+			clusterv1.PreDrainDeleteHookAnnotationPrefix + "/a": "", clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/b": "",
+		}
+	})
+	held(w, "worker")
+	daemons := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ds"}, Spec: appsv1.DaemonSetSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "ds"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "ds"}}, Spec: pod("", "").Spec},
+	}}
+	w.must(w.workload.Create(t.Context(), daemons))
+	w.must(w.workload.Create(t.Context(), pod("plain", "worker")))
+	staying := pod("ds-1", "worker", func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(daemons, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
+	})
+	w.must(w.workload.Create(t.Context(), staying))
+
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingWaitingForPreDrainHookReason, clusterv1.PreDrainDeleteHookAnnotationPrefix+"/a")
+	})
+	w.must(w.workload.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "plain"}, &corev1.Pod{}))
+	unhook(w, m, clusterv1.PreDrainDeleteHookAnnotationPrefix+"/a")
+
+	waiting := w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingWaitingForPreTerminateHookReason, clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/b")
+	})
+	if d := waiting.Status.Deletion; d == nil || d.NodeDrainStartTime.IsZero() || d.WaitForPreTerminateHookStartTime.IsZero() {
+		t.Errorf("the starts are %+v", d)
+	}
+	w.untilGone(w.workload, pod("plain", "worker"))
+	w.must(w.workload.Get(t.Context(), client.ObjectKeyFromObject(staying), staying))
+	node := &corev1.Node{}
+	w.must(w.workload.Get(t.Context(), client.ObjectKey{Name: "worker"}, node))
+	if !node.Spec.Unschedulable {
+		t.Error("the Node takes new Pods")
+	}
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(w.fake("Machine", "worker")), w.fake("Machine", "worker")))
+	unhook(w, m, clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/b")
+
+	w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, "FakeV1beta2Machine worker")
+	})
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(w.fake("Config", "worker")), w.fake("Config", "worker")))
+	release(w, "worker")
+	w.untilGone(w, m)
+	w.untilGone(w.workload, node)
+	w.untilGone(w, w.fake("Config", "worker"))
+}
+
+func unhook(w *world, m *clusterv1.Machine, annotation string) {
+	w.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, annotation)
+	w.must(w.Patch(w.Context(), m.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(patch))))
+}
+
+func TestDrain_WaitsForDisruptionBudgetsAndGivesUpInTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker", func(m *clusterv1.Machine) { m.Spec.Deletion.NodeDrainTimeoutSeconds = new(int32(5)) })
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "all-stay"},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "kept"}},
+		},
+	}
+	w.must(w.workload.Create(t.Context(), budget))
+	w.must(w.workload.Create(t.Context(), pod("kept", "worker")))
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return errors.Join(deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "disruption budget"), deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "all-stay"))
+	})
+	w.untilGone(w, m)
+	w.untilGone(w.workload, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}})
+}
+
+func TestDrain_FollowsMachineDrainRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker")
+	for name, behavior := range map[string]clusterv1.MachineDrainRuleDrainBehavior{
+		"left": clusterv1.MachineDrainRuleDrainBehaviorSkip, "job": clusterv1.MachineDrainRuleDrainBehaviorWaitCompleted,
+	} {
+		w.must(w.Create(t.Context(), &clusterv1.MachineDrainRule{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+			Spec: clusterv1.MachineDrainRuleSpec{
+				Drain: clusterv1.MachineDrainRuleDrainConfig{Behavior: behavior},
+				Pods:  []clusterv1.MachineDrainRulePodSelector{{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}}},
+			},
+		}))
+		w.must(w.workload.Create(t.Context(), pod(name, "worker")))
+	}
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "Pod default/job: waiting for completion")
+	})
+	w.must(w.workload.Delete(t.Context(), pod("job", ""), client.GracePeriodSeconds(0)))
+	w.untilGone(w, m)
+}
+
+func TestDeletion_WaitsForVolumes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker")
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "d", VolumeHandle: "h"}},
+		ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: "claim"},
+	}}
+	w.must(w.workload.Create(t.Context(), volume))
+	attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va"}, Spec: storagev1.VolumeAttachmentSpec{
+		Attacher: "d", NodeName: "worker", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("pv")},
+	}}
+	w.must(w.workload.Create(t.Context(), attachment))
+	attachment.Status.Attached = true
+	w.must(w.workload.Status().Update(t.Context(), attachment))
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingWaitingForVolumeDetachReason, "default/claim")
+	})
+	w.must(w.workload.Delete(t.Context(), attachment))
+	w.untilGone(w, m)
+}
+
+// A Cluster that is gone, or whose Nodes are out of reach for good, keeps no Machine.
+func TestDeletion_GoesOnWithoutTheWorkloadCluster(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*world){
+		"the Cluster is being deleted": func(w *world) { w.must(w.Delete(w.Context(), w.cluster)) },
+		"the kubeconfig is gone": func(w *world) {
+			w.must(w.Delete(w.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clusterName + "-kubeconfig"}}))
+		},
+		"the Node's deletion times out": func(w *world) {
+			w.must(w.served.SetReachable(false))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, contract.V1Beta1)
+			controlPlane(w)
+			m := w.running("worker", func(m *clusterv1.Machine) {
+				m.Spec.Deletion = clusterv1.MachineDeletionSpec{
+					NodeDrainTimeoutSeconds: new(int32(2)), NodeVolumeDetachTimeoutSeconds: new(int32(2)), NodeDeletionTimeoutSeconds: new(int32(5)),
+				}
+			})
+			lose(w)
+			w.must(w.Delete(t.Context(), m))
+			w.untilGone(w, m)
+			w.untilGone(w, w.fake("Machine", "worker"))
+		})
+	}
+}
+
+// A Node that registers while its Machine is going must not be left behind.
+func TestDeletion_FindsANodeThatRegistersLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.machine("worker")
+	w.bootstrapped("worker")
+	w.provisioned("worker")
+	w.until(m, func(m *clusterv1.Machine) error {
+		if m.Spec.ProviderID == "" {
+			return errors.New("no provider ID")
+		}
+		return nil
+	})
+	held(w, "worker")
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, "")
+	})
+	node := w.joined("worker")
+	release(w, "worker")
+	w.untilGone(w, m)
+	w.untilGone(w.workload, node)
+}
+
+func TestMachine_SaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	m := w.running("worker")
+	w.must(w.Delete(t.Context(), w.fake("Machine", "worker")))
+	lost := w.until(m, func(m *clusterv1.Machine) error {
+		return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, clusterv1.ObjectDeletedReason), hasReason(m, clusterv1.ReadyCondition, clusterv1.NotReadyReason))
+	})
+	if v := lost.Status.Deprecated.V1Beta1; v.FailureReason == nil || *v.FailureReason != "InvalidConfiguration" {
+		t.Errorf("failureReason is %v", v.FailureReason)
+	}
+	w.must(w.workload.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return hasReason(m, clusterv1.MachineNodeReadyCondition, clusterv1.MachineNodeDeletedReason)
+	})
+
+	strange := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "strange"}, Spec: clusterv1.MachineSpec{
+		ClusterName: clusterName, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("")},
+		InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "nowhere.dev", Kind: "Nothing", Name: "x"},
+	}}
+	w.must(w.Create(t.Context(), strange))
+	w.until(strange, func(m *clusterv1.Machine) error {
+		return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, contract.KindNotInstalledReason),
+			hasReason(m, clusterv1.BootstrapConfigReadyCondition, clusterv1.MachineBootstrapDataSecretProvidedReason))
+	})
+}
+
+func TestMachine_PausedChangesNothingButTheCondition(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	m := w.running("worker")
+	before := w.until(m, func(m *clusterv1.Machine) error { return isTrue(m, clusterv1.AvailableCondition) })
+	w.must(w.Patch(t.Context(), m.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`))))
+	paused := w.until(m, func(m *clusterv1.Machine) error {
+		return isTrue(m, clusterv1.PausedCondition, clusterv1.ReadyCondition)
+	})
+	if paused.Status.NodeRef != before.Status.NodeRef || paused.Status.Phase != before.Status.Phase || paused.Status.NodeInfo == nil {
+		t.Errorf("the status became %+v", paused.Status)
+	}
+	w.must(w.workload.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
+	w.must(w.Delete(t.Context(), m))
+	still := func(ctx context.Context) error {
+		return w.Get(ctx, client.ObjectKeyFromObject(m), &clusterv1.Machine{})
+	}
+	quiet(t, w)
+	w.must(still(t.Context()))
+	w.must(w.Patch(t.Context(), m.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`))))
+	w.untilGone(w, m)
+}
+
+func TestMachine_StatusThatWasLostComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	m := w.running("worker")
+	before := w.until(m, func(m *clusterv1.Machine) error { return isTrue(m, clusterv1.AvailableCondition) })
+	w.must(w.Status().Patch(t.Context(), m.DeepCopy(), client.RawPatch("application/json-patch+json", []byte(`[{"op":"remove","path":"/status"}]`))))
+	after := w.until(m, func(m *clusterv1.Machine) error { return isTrue(m, clusterv1.AvailableCondition) })
+	if after.Status.NodeRef != before.Status.NodeRef || after.Status.Phase != before.Status.Phase || len(after.Status.Conditions) != len(before.Status.Conditions) {
+		t.Errorf("the status is %+v, was %+v", after.Status, before.Status)
+	}
+}
+
+// Other controllers write conditions of the same Machine all the time; none is lost.
+func TestMachine_ConditionsOfOthersStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	m := w.running("worker", func(m *clusterv1.Machine) {
+		m.Spec.ReadinessGates = []clusterv1.MachineReadinessGate{{ConditionType: "Gate"}}
+	})
+	body := fmt.Sprintf(`{"apiVersion":%q,"kind":"Machine","metadata":{"name":"worker","namespace":%q},"status":{"conditions":[{"type":"Gate","status":"True","reason":"Open","message":"","lastTransitionTime":%q}]}}`,
+		clusterv1.GroupVersion.String(), w.namespace, time.Now().UTC().Format(time.RFC3339))
+	w.must(w.Status().Patch(t.Context(), m.DeepCopy(), client.RawPatch("application/apply-patch+yaml", []byte(body)), client.FieldOwner("somebody"), client.ForceOwnership))
+	w.until(m, func(m *clusterv1.Machine) error { return isTrue(m, "Gate", clusterv1.ReadyCondition) })
+	w.must(w.workload.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return errors.Join(isTrue(m, "Gate"), hasReason(m, clusterv1.ReadyCondition, clusterv1.NotReadyReason))
+	})
+}
