@@ -62,7 +62,9 @@ func (a *app) say(format string, args ...any) {
 func (a *app) next(command string) { a.say("\nNext:  %s %s", a.name, command) }
 
 // try is a command of ours as an error suggests it.
-func (a *app) try(format string, args ...any) string { return a.name + " " + fmt.Sprintf(format, args...) }
+func (a *app) try(format string, args ...any) string {
+	return a.name + " " + fmt.Sprintf(format, args...)
+}
 
 // home is the user's home directory, or "" when nobody knows it.
 func (a *app) home() string {

@@ -213,4 +213,3 @@ func (r *upRun) contextSentence(m merged) string {
 	}
 	return text
 }
-

@@ -25,20 +25,30 @@ const columnGap = 3
 
 // Write prints the table.
 func (t Table) Write(s Stream) error {
-	widths := t.widths(s)
 	var b strings.Builder
+	for _, line := range t.Lines(s) {
+		b.WriteString(strings.TrimRight(s.Render(line, 0), " "))
+		b.WriteByte('\n')
+	}
+	_, err := s.Write([]byte(b.String()))
+	return err
+}
+
+// Lines returns the lines of the table, with a message already cut to the stream's width.
+func (t Table) Lines(s Stream) []Line {
+	widths := t.widths(s)
+	var lines []Line
 	if !t.NoHeader {
 		header := make([]Cell, len(t.Header))
 		for i, text := range t.Header {
 			header[i] = Cell{Text: text}
 		}
-		t.line(&b, s, header, widths)
+		lines = append(lines, t.line(s, header, widths))
 	}
 	for _, row := range t.Rows {
-		t.line(&b, s, row, widths)
+		lines = append(lines, t.line(s, row, widths))
 	}
-	_, err := s.Write([]byte(b.String()))
-	return err
+	return lines
 }
 
 func (t Table) widths(s Stream) []int {
@@ -55,28 +65,35 @@ func (t Table) widths(s Stream) []int {
 	return widths
 }
 
-func (t Table) line(b *strings.Builder, s Stream, cells []Cell, widths []int) {
-	var line strings.Builder
+func (t Table) line(s Stream, cells []Cell, widths []int) Line {
+	var line Line
 	used := 0
 	for i, cell := range cells {
 		text := s.Text(cell.Text)
 		if i == len(cells)-1 {
-			if t.Message && s.Columns() > 0 {
-				// A message without room is left out rather than wrapped into the next row.
-				if text = s.Fit(text, max(s.Columns()-used, 1)); s.Columns()-used < minMessage {
-					text = ""
-				}
+			if t.Message {
+				text = fitMessage(s, text, used)
 			}
-			line.WriteString(s.Paint(cell.Style, text))
-			break
+			return line.Add(cell.Style, text)
 		}
-		line.WriteString(s.Paint(cell.Style, text))
-		gap := widths[i] - utf8.RuneCountInString(text) + columnGap
-		line.WriteString(strings.Repeat(" ", gap))
+		line = line.Add(cell.Style, text)
+		line = line.Add(Plain, strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)+columnGap))
 		used += widths[i] + columnGap
 	}
-	b.WriteString(strings.TrimRight(line.String(), " "))
-	b.WriteByte('\n')
+	return line
+}
+
+// fitMessage cuts the message column, never a name. A message without room is left out rather than wrapped.
+func fitMessage(s Stream, text string, used int) string {
+	width := s.Columns()
+	switch {
+	case width <= 0:
+		return text
+	case width-used < minMessage:
+		return ""
+	default:
+		return s.Fit(text, width-used)
+	}
 }
 
 // minMessage is the room below which a message says nothing.

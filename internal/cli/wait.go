@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/fault"
+	"slipway.dev/slipway/internal/progress"
+	"slipway.dev/slipway/internal/terminal"
+	"slipway.dev/slipway/internal/view"
+)
+
+// The default time-outs of --wait.
+const (
+	createTimeout  = 10 * time.Minute
+	upgradeTimeout = 30 * time.Minute
+	otherTimeout   = 5 * time.Minute
+)
+
+// waitOptions are --wait and --timeout.
+type waitOptions struct {
+	wait    bool
+	timeout time.Duration
+}
+
+func (w *waitOptions) flags(f *pflag.FlagSet, timeout time.Duration) {
+	f.BoolVar(&w.wait, "wait", false, "wait until it is done; ends with exit code 3 when it cannot get there or time is up")
+	f.DurationVar(&w.timeout, "timeout", timeout, "how long --wait waits; 0 looks once")
+}
+
+// goal is what a command waits for.
+type goal struct {
+	key types.NamespacedName
+	// verb says what is going on, as in "create cluster demo"; done what is printed at the end.
+	verb, done string
+	// reached tells whether the goal is met, and what it waits for if not. The snapshot is nil when the cluster is gone.
+	reached func(*view.Snapshot, time.Time) (bool, string)
+	// undo is the command that takes the work back, for those who stop looking; empty when there is none.
+	undo string
+}
+
+// clusterReady is met when the cluster is as it was asked for, for its current generation.
+func clusterReady(s *view.Snapshot, now time.Time) (bool, string) {
+	if s == nil {
+		return false, "the cluster is gone"
+	}
+	status := s.Status(now)
+	return status.State == view.Ready, status.Message
+}
+
+// clusterGone is met when the cluster does not exist any more.
+func clusterGone(s *view.Snapshot, now time.Time) (bool, string) {
+	if s == nil {
+		return true, ""
+	}
+	return false, s.Status(now).Message
+}
+
+// waiter is one wait.
+type waiter struct {
+	*app
+	goal   goal
+	report *progress.Reporter
+	last   *view.Snapshot
+	result error
+}
+
+// await waits for a goal and shows the cluster's tree meanwhile, or one line a change.
+func (a *app) await(ctx context.Context, c client.WithWatch, g goal, timeout time.Duration) error {
+	stream := a.talk
+	w := &waiter{app: a, goal: g, report: progress.New(stream, a.env.Now)}
+	looking, stop := context.WithTimeout(ctx, max(timeout, time.Millisecond))
+	if timeout == 0 {
+		looking, stop = context.WithCancel(ctx)
+	}
+	defer stop()
+	finished := false
+	a.observe(looking, c, g.key, false, func(o observation) bool {
+		finished = w.look(o) || timeout == 0
+		return finished
+	})
+	w.report.Close()
+	switch {
+	case finished && w.result == nil && timeout == 0:
+		return w.lookedOnce()
+	case finished:
+		return w.result
+	case ctx.Err() != nil:
+		return w.stopped()
+	default:
+		return w.timedOut(timeout)
+	}
+}
+
+// look takes one observation and tells whether the wait is over.
+func (w *waiter) look(o observation) bool {
+	if o.err != nil && !apierrors.IsNotFound(o.err) {
+		// The plane may be restarting: the next look tells.
+		w.report.Change("plane", "cannot look: "+w.explainShort(o.err))
+		return false
+	}
+	if o.err != nil {
+		o.snapshot = nil
+	}
+	w.show(o.snapshot)
+	if o.snapshot != nil {
+		w.last = o.snapshot
+	}
+	met, _ := w.goal.reached(o.snapshot, w.now())
+	if met {
+		w.say("%s in %s", w.goal.done, progress.Duration(w.report.Elapsed()))
+		return true
+	}
+	if o.snapshot == nil {
+		w.result = answerNo(fault.New(nil, "cannot "+w.goal.verb, "the cluster was deleted meanwhile", w.goal.key.String(), w.try("get clusters -A")))
+		return true
+	}
+	if tree := w.tree(); w.stalled(tree) {
+		w.result = w.unfinished(tree, "it will not get there by itself")
+		return true
+	}
+	return false
+}
+
+func (w *waiter) tree() *view.Node { return w.last.Tree(view.TreeOptions{}, w.now()) }
+
+// stalled tells whether the cluster can no longer succeed by itself: it is Stuck or Failed as a whole, or a part of it has
+// Failed, which nothing replaces.
+func (w *waiter) stalled(tree *view.Node) bool {
+	if tree.Status.State == view.Stuck || tree.Status.State == view.Failed {
+		return true
+	}
+	cause := tree.Cause()
+	return cause != nil && cause.Status.State == view.Failed
+}
+
+// explainShort is an error in one line.
+func (w *waiter) explainShort(err error) string {
+	if e := w.explainNetwork("look", err); e != nil {
+		return e.Cause
+	}
+	return err.Error()
+}
+
+// show draws the tree, or prints the lines that changed.
+func (w *waiter) show(s *view.Snapshot) {
+	if w.flags.quiet || s == nil {
+		return
+	}
+	tree := s.Tree(view.TreeOptions{}, w.now())
+	if w.report.Live() {
+		lines := treeLines(tree, w.now())
+		foot := fmt.Sprintf("%s   Ctrl-C stops watching, not the work", progress.Duration(w.report.Elapsed()))
+		w.report.Show(append(lines, terminal.Line{}.Add(terminal.Dim, foot)))
+		return
+	}
+	w.changesOf(tree)
+	w.report.StillOpen(fmt.Sprintf("%s, %s so far", firstOf(tree.Status.Message, w.goal.verb), progress.Duration(w.report.Elapsed())))
+}
+
+// changesOf prints a line for every object whose state or message changed.
+func (w *waiter) changesOf(n *view.Node) {
+	if n.Status != nil {
+		text := title(n) + " " + string(n.Status.State)
+		if n.Status.Message != "" {
+			text += ": " + n.Status.Message
+		}
+		w.report.Change(title(n), text)
+	}
+	for _, c := range n.Children {
+		w.changesOf(c)
+	}
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// lookedOnce is the end of --timeout 0 when the goal is not met.
+func (w *waiter) lookedOnce() error {
+	if w.last == nil {
+		return answerNo(fault.New(nil, "cannot "+w.goal.verb, "the cluster could not be read", w.goal.key.String(), w.try("status")))
+	}
+	if met, _ := w.goal.reached(w.last, w.now()); met {
+		return nil
+	}
+	return w.unfinished(w.tree(), "it is not done yet")
+}
+
+func (w *waiter) timedOut(timeout time.Duration) error {
+	if w.last == nil {
+		return answerNo(fault.New(nil, "cannot "+w.goal.verb, fmt.Sprintf("the cluster could not be read for %s", timeout), w.where(), w.try("status")))
+	}
+	return w.unfinished(w.tree(), fmt.Sprintf("it is not done after %s, and goes on", timeout))
+}
+
+// unfinished prints the last state and the first cause, and answers no.
+func (w *waiter) unfinished(tree *view.Node, why string) error {
+	if err := printLines(w.talk, treeLines(tree, w.now())); err != nil {
+		return err
+	}
+	where := "cluster " + w.goal.key.String()
+	_, waitsFor := w.goal.reached(w.last, w.now())
+	if cause := tree.Cause(); cause != nil {
+		where = title(cause)
+		waitsFor = firstOf(cause.Status.Message, string(cause.Status.State))
+	}
+	if waitsFor != "" {
+		why += ": " + waitsFor
+	}
+	return answerNo(fault.New(nil, "cannot "+w.goal.verb, why, where, w.try("tree %s%s -w", w.goal.key.Name, w.inNamespace(w.goal.key.Namespace))))
+}
+
+// stopped says what goes on when the user stops looking.
+func (w *waiter) stopped() error {
+	w.say("Stopped watching; the work goes on.\n  look again: %s", w.try("tree %s%s -w", w.goal.key.Name, w.inNamespace(w.goal.key.Namespace)))
+	if w.goal.undo != "" {
+		w.say("  undo:       %s", w.try("%s", w.goal.undo))
+	}
+	return interrupted()
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+	"slipway.dev/slipway/internal/view"
+)
+
+const (
+	// gather is how long changes are gathered before the objects are read again.
+	gather = 100 * time.Millisecond
+	// rewatch is the pause before a watch that ended is opened again.
+	rewatch = time.Second
+)
+
+// watched is one list of objects to watch.
+type watched struct {
+	list client.ObjectList
+	opts []client.ListOption
+}
+
+// watchesOf are the lists whose changes can change what the tree of a cluster shows.
+func watchesOf(key types.NamespacedName) []watched {
+	namespace := client.InNamespace(key.Namespace)
+	ofCluster := client.MatchingLabels{clusterv1.ClusterNameLabel: key.Name}
+	return []watched{
+		{&clusterv1.ClusterList{}, []client.ListOption{namespace, client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", key.Name)}}},
+		{&controlplanev1.KubeadmControlPlaneList{}, []client.ListOption{namespace}},
+		{&clusterv1.MachineDeploymentList{}, []client.ListOption{namespace, ofCluster}},
+		{&clusterv1.MachineSetList{}, []client.ListOption{namespace, ofCluster}},
+		{&clusterv1.MachineList{}, []client.ListOption{namespace, ofCluster}},
+	}
+}
+
+// changes tells when any of the watched objects has changed. Several changes are one signal.
+type changes struct {
+	signal chan struct{}
+	cancel context.CancelFunc
+	all    sync.WaitGroup
+}
+
+func watchChanges(ctx context.Context, c client.WithWatch, lists []watched) *changes {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &changes{signal: make(chan struct{}, 1), cancel: cancel}
+	for _, l := range lists {
+		w.all.Go(func() { w.follow(ctx, c, l) })
+	}
+	return w
+}
+
+// stop ends the watches and waits for them.
+func (w *changes) stop() {
+	w.cancel()
+	w.all.Wait()
+}
+
+func (w *changes) note() {
+	select {
+	case w.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (w *changes) follow(ctx context.Context, c client.WithWatch, l watched) {
+	for ctx.Err() == nil {
+		if watcher, err := c.Watch(ctx, l.list, l.opts...); err == nil {
+			w.drain(ctx, watcher)
+		}
+		// What happened between two watches is found by reading again.
+		select {
+		case <-time.After(rewatch):
+			w.note()
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (w *changes) drain(ctx context.Context, watcher watch.Interface) {
+	defer watcher.Stop()
+	for {
+		select {
+		case event, open := <-watcher.ResultChan():
+			if !open || event.Type == watch.Error {
+				return
+			}
+			if event.Type != watch.Bookmark {
+				w.note()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// observation is one look at a cluster.
+type observation struct {
+	snapshot *view.Snapshot
+	err      error
+}
+
+// observe looks at a cluster at once and after each change, until look returns true or ctx ends. Between changes it looks
+// once a second at the clock alone, so that ages and bounds move.
+func (a *app) observe(ctx context.Context, c client.WithWatch, key types.NamespacedName, withObjects bool, look func(observation) bool) {
+	w := watchChanges(ctx, c, watchesOf(key))
+	defer w.stop()
+	clock := time.NewTicker(time.Second)
+	defer clock.Stop()
+	var last observation
+	read := func() bool {
+		s, err := view.Load(ctx, c, key, withObjects)
+		if ctx.Err() != nil {
+			return true
+		}
+		last = observation{s, err}
+		return look(last)
+	}
+	if read() {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+			if look(last) {
+				return
+			}
+		case <-w.signal:
+			if !pause(ctx, gather) || read() {
+				return
+			}
+		}
+	}
+}
+
+// pause waits and tells whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
