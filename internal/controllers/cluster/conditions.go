@@ -117,8 +117,13 @@ func machinesReady(t string, machines []*clusterv1.Machine) metav1.Condition {
 	return c
 }
 
+// machinesUpToDate merges what owners say of their Machines. Nobody says it of a Machine that stands alone: it is what it
+// was made as.
 func machinesUpToDate(t string, machines []*clusterv1.Machine, now time.Time) (metav1.Condition, time.Duration) {
-	c, after := replicas.MachinesUpToDate(machines, now)
+	judged := filter(machines, func(m *clusterv1.Machine) bool {
+		return metav1.GetControllerOf(m) != nil || conditions.Has(m.Status.Conditions, clusterv1.MachineUpToDateCondition)
+	})
+	c, after := replicas.MachinesUpToDate(judged, now)
 	c.Type = t
 	return c, after
 }

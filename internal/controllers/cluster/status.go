@@ -82,7 +82,7 @@ func (r *Reconciler) announce(w *world, now *clusterv1.ClusterStatus) {
 func compare(observed, want *clusterv1.ClusterStatus) (urgent, differs bool) {
 	is, was := want.DeepCopy(), observed.DeepCopy()
 	same := conditions.EqualOwned(was.Conditions, is.Conditions, owned()...) && conditions.EqualV1Beta1(v1beta1(was).Conditions, v1beta1(is).Conditions)
-	urgent = was.Phase != is.Phase || !equality.Semantic.DeepEqual(was.Initialization, is.Initialization) ||
+	urgent = was.Phase != is.Phase && is.Phase == string(clusterv1.ClusterPhaseDeleting) || !equality.Semantic.DeepEqual(was.Initialization, is.Initialization) ||
 		!equality.Semantic.DeepEqual(was.FailureDomains, is.FailureDomains) ||
 		conditions.IsTrue(was.Conditions, clusterv1.PausedCondition) != conditions.IsTrue(is.Conditions, clusterv1.PausedCondition)
 	wasFailed, isFailed := v1beta1(was), v1beta1(is)

@@ -31,9 +31,9 @@ const fieldManager = "slipway-kubeadmconfig"
 
 const (
 	// firstReport is how old a KubeadmConfig is when it first says that it waits: most waits are over before.
-	firstReport = 2 * time.Second
+	firstReport = 5 * time.Second
 	// reportInterval spaces out further reports of waits.
-	reportInterval = 5 * time.Second
+	reportInterval = 10 * time.Second
 )
 
 // Reconciler makes bootstrap data.
