@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+)
+
+// completeWithin is how long completion may ask the API server; it is silent when that fails.
+const completeWithin = 500 * time.Millisecond
+
+// completeFlag offers fixed values for a flag.
+func completeFlag(cmd *cobra.Command, flag string, values []string) {
+	// The error would be about a flag that does not exist, which every test of the command would show.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	})
+}
+
+// completeClusters offers the names of clusters as the first argument.
+func (a *app) completeClusters(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
+	defer cancel()
+	c, err := a.client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var clusters clusterv1.ClusterList
+	if err := c.List(ctx, &clusters, client.InNamespace(a.namespace())); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for i := range clusters.Items {
+		names = append(names, clusters.Items[i].Name)
+	}
+	slices.Sort(names)
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/view"
+)
+
+// deleteOptions are the flags of `slipway delete cluster`.
+type deleteOptions struct {
+	waitOptions
+	confirm string
+	dryRun  bool
+}
+
+func deleteCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "delete", Short: "Delete a cluster",
+		Example: `  slipway delete cluster demo`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(cmd, "say what to delete: cluster")
+		},
+	}
+	cmd.AddCommand(deleteClusterCommand(a))
+	return cmd
+}
+
+func deleteClusterCommand(a *app) *cobra.Command {
+	opts := deleteOptions{}
+	cmd := &cobra.Command{
+		Use:   "cluster NAME",
+		Short: "Delete a cluster with all its machines",
+		Long: `Delete a cluster with all its machines and what is stored on them. You are asked to type the cluster's name;
+scripts give it with --yes --confirm NAME. The context that ` + "`slipway kubeconfig --merge`" + ` wrote is removed.`,
+		Example: `  slipway delete cluster demo
+
+  # In a script
+  slipway delete cluster demo --yes --confirm demo --wait`,
+		Args:              oneArg("the name of a cluster"),
+		ValidArgsFunction: a.completeClusters,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := a.clusterKey(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			return a.deleteCluster(cmd.Context(), c, key, opts)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.confirm, "confirm", "", "with --yes: the name of the cluster")
+	f.BoolVar(&opts.dryRun, "dry-run", false, "say what would be deleted, and delete nothing")
+	opts.waitOptions.flags(f, otherTimeout)
+	return cmd
+}
+
+func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.NamespacedName, opts deleteOptions) error {
+	s, err := a.load(ctx, c, key, false)
+	if err != nil {
+		return err
+	}
+	a.tellDeletion(key, s)
+	if opts.dryRun {
+		_, err := fmt.Fprintf(a.out, "cluster/%s deleted (dry run)\n", key.Name)
+		return err
+	}
+	if s.Object.DeletionTimestamp.IsZero() {
+		if err := a.consentByName(ctx, key.Name, opts.confirm); err != nil {
+			return err
+		}
+	}
+	// The precondition keeps a cluster of the same name that was made meanwhile.
+	err = c.Delete(ctx, s.Object, client.Preconditions{UID: &s.Object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete cluster %s: %w", key, err)
+	}
+	if _, err := fmt.Fprintf(a.out, "cluster/%s deletion requested\n", key.Name); err != nil {
+		return err
+	}
+	if err := a.forgetContext(key); err != nil {
+		return err
+	}
+	if !opts.wait {
+		a.next(fmt.Sprintf("tree %s%s -w", key.Name, a.inNamespace(key.Namespace)))
+		return nil
+	}
+	return a.await(ctx, c, goal{
+		key: key, verb: "delete cluster " + key.Name, done: "Cluster " + key.Name + " is gone", reached: clusterGone,
+	}, opts.timeout)
+}
+
+// tellDeletion says what is lost.
+func (a *app) tellDeletion(key types.NamespacedName, s *view.Snapshot) {
+	provider := "no provider"
+	if s.Infrastructure != nil {
+		provider = s.Infrastructure.Kind + " " + s.Infrastructure.Name
+	}
+	a.say("This deletes cluster %s with %s (%s).", key, machines(len(s.Machines)), provider)
+	if len(s.Machines) > 0 {
+		a.say("  lost     everything stored on its machines, etcd included")
+	}
+	if s.Object.DeletionTimestamp != nil {
+		a.say("  already  its deletion was requested %s ago", humanAge(a.now().Sub(s.Object.DeletionTimestamp.Time).Round(time.Second)))
+	}
+}
+
+func machines(n int) string {
+	if n == 1 {
+		return "1 machine"
+	}
+	return fmt.Sprintf("%d machines", n)
+}
+
+// forgetContext removes what `slipway kubeconfig --merge` wrote.
+func (a *app) forgetContext(key types.NamespacedName) error {
+	name := workloadContext(key)
+	removed, err := a.removeContext(name)
+	if removed {
+		a.say("Context %q removed from %s.", name, a.tilde(a.kubeconfigPath()))
+	}
+	return err
+}
