@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -101,7 +102,10 @@ func (s clusterShape) simCluster() client.Object {
 }
 
 func (s clusterShape) simMachineTemplate() client.Object {
-	return &infrav1.SimMachineTemplate{TypeMeta: typeOf(infrav1.GroupVersion.String(), "SimMachineTemplate"), ObjectMeta: s.meta("")}
+	t := &infrav1.SimMachineTemplate{TypeMeta: typeOf(infrav1.GroupVersion.String(), "SimMachineTemplate"), ObjectMeta: s.meta("")}
+	// It is the default, written out: a spec without a field would not be sent, and here is what one may want to change.
+	t.Spec.Template.Spec.BootDelay = &metav1.Duration{Duration: time.Second}
+	return t
 }
 
 func (s clusterShape) kubeadmConfigTemplate() client.Object {
