@@ -94,17 +94,33 @@ func updatingCondition(w *world) metav1.Condition {
 
 func deletingCondition(w *world, err error) metav1.Condition {
 	const t = clusterv1.DeletingCondition
-	switch {
-	case w.deletion == nil:
+	if w.deletion == nil {
 		return conditions.False(t, clusterv1.NotDeletingReason, "")
-	case w.deletion.plan.Reason == clusterv1.DeletingReason && failed(err):
+	}
+	p, last := w.deletion.plan, conditions.Find(w.machine.Status.Conditions, t)
+	planned := p.Message != ""
+	if stall, ok := outcome.AsStall(err); ok {
+		return conditions.True(t, orElse(p.Reason, stall.Reason), stall.Message)
+	}
+	switch {
+	case !planned && failed(err):
 		return conditions.True(t, clusterv1.InternalErrorReason, "The deletion could not go on; the controller's log says why, and it is tried again")
+	case last != nil && last.Status == metav1.ConditionTrue && (!planned || outcome.IsQuiet(err) && last.Reason == p.Reason):
+		// Nothing was found out this time, so what was said last still holds.
+		return *last
 	}
-	message := w.deletion.plan.Message
-	if left := w.deletion.plan.NodeLeft; left != "" && w.machine.Status.NodeRef.IsDefined() {
-		message += fmt.Sprintf(" (Node %s is left alone, since %s)", w.machine.Status.NodeRef.Name, left)
+	message := p.Message
+	if p.NodeLeft != "" && w.machine.Status.NodeRef.IsDefined() {
+		message += fmt.Sprintf(" (Node %s is left alone, since %s)", w.machine.Status.NodeRef.Name, p.NodeLeft)
 	}
-	return conditions.True(t, w.deletion.plan.Reason, message)
+	return conditions.True(t, p.Reason, message)
+}
+
+func orElse(text, otherwise string) string {
+	if text != "" {
+		return text
+	}
+	return otherwise
 }
 
 // failed reports whether a step went wrong, rather than that it waits.

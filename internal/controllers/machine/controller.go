@@ -30,6 +30,8 @@ const (
 	defaultConditionsGrace = 5 * time.Minute
 	// defaultSettle is how long a change of the status that nobody waits for gathers others.
 	defaultSettle = 500 * time.Millisecond
+	// workers is how many Machines are looked at together. Most of the time they wait for somebody to answer.
+	workers = 32
 	// remoteLanes is how many Machines of one cluster may be drained at once: a cluster that hangs must not take all
 	// workers of this controller.
 	remoteLanes = 3
@@ -74,6 +76,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if r.Recorder == nil {
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
+	opts.MaxConcurrentReconciles = max(opts.MaxConcurrentReconciles, workers)
 	r.applier = apply.New(r.Client, fieldManager)
 	r.settling, r.lanes = newSettling(r.Settle), newLanes(remoteLanes)
 	if err := addIndexes(mgr); err != nil {

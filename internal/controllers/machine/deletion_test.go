@@ -131,7 +131,11 @@ func TestDrain_WaitsForDisruptionBudgetsAndGivesUpInTime(t *testing.T) {
 		},
 	}
 	w.must(w.workload.Create(t.Context(), budget))
-	w.must(w.workload.Create(t.Context(), pod("kept", "worker")))
+	kept := pod("kept", "worker")
+	w.must(w.workload.Create(t.Context(), kept))
+	// A budget protects only Pods that run.
+	kept.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+	w.must(w.workload.Status().Update(t.Context(), kept))
 	w.must(w.Delete(t.Context(), m))
 	w.until(m, func(m *clusterv1.Machine) error {
 		return errors.Join(deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "disruption budget"), deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "all-stay"))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/drain"
 	"slipway.dev/slipway/internal/events"
@@ -75,11 +74,9 @@ func (r *Reconciler) nodeToEmpty(ctx context.Context, w *world) (drain.Node, fun
 		return drain.Node{}, nil, err
 	}
 	return drain.Node{
-		Workload: workload, Object: w.node.node, MachineLabels: w.machine.Labels, ClusterLabels: labelsOf(w.cluster), Rules: rules, Now: w.now,
+		Workload: workload, Object: w.node.node, MachineLabels: w.machine.Labels, ClusterLabels: w.cluster.Labels, Rules: rules, Now: w.now,
 	}, leave, nil
 }
-
-func labelsOf(obj client.Object) map[string]string { return obj.GetLabels() }
 
 // trouble has the condition say that the step went wrong; the log holds the error in full.
 func (r *Reconciler) trouble(ctx context.Context, w *world, err error, reason, action string) {

@@ -286,13 +286,19 @@ func (w *world) running(name string, change ...func(*clusterv1.Machine)) *cluste
 // until waits until check is content with the Machine, and returns it.
 func (w *world) until(m *clusterv1.Machine, check func(*clusterv1.Machine) error) *clusterv1.Machine {
 	w.Helper()
-	live := &clusterv1.Machine{}
+	live, last := &clusterv1.Machine{}, error(nil)
+	defer func() {
+		if w.Failed() {
+			w.Logf("Machine %s: %v", m.Name, last)
+		}
+	}()
 	planetest.Eventually(w, func(ctx context.Context) error {
 		live = &clusterv1.Machine{}
 		if err := w.Get(ctx, client.ObjectKeyFromObject(m), live); err != nil {
 			return err
 		}
-		return check(live)
+		last = check(live)
+		return last
 	})
 	return live
 }

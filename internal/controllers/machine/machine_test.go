@@ -120,7 +120,7 @@ func TestMachine_ComesUpInFewWritesAndThenRests(t *testing.T) {
 	for _, line := range all {
 		t.Log(line)
 	}
-	if len(all) > 8 {
+	if len(all) > 6 {
 		t.Errorf("%d writes", len(all))
 	}
 }
