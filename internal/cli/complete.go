@@ -3,12 +3,16 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/plan"
+	"slipway.dev/slipway/internal/view"
 )
 
 // completeWithin is how long completion may ask the API server; it is silent when that fails.
@@ -43,4 +47,35 @@ func (a *app) completeClusters(cmd *cobra.Command, args []string, _ string) ([]s
 	}
 	slices.Sort(names)
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeUpgrade offers the versions that a cluster can go to.
+func (a *app) completeUpgrade(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("version", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.reachableVersions(cmd.Context(), args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	})
+}
+
+func (a *app) reachableVersions(ctx context.Context, args []string) []string {
+	if len(args) == 0 {
+		return knownVersions()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeWithin)
+	defer cancel()
+	c, err := a.client()
+	if err != nil {
+		return knownVersions()
+	}
+	s, err := view.Load(ctx, c, types.NamespacedName{Namespace: a.oneNamespace(), Name: args[0]}, false)
+	if err != nil || s.ControlPlane == nil {
+		return knownVersions()
+	}
+	var reachable []string
+	for _, offer := range knownVersions() {
+		version, _, _ := strings.Cut(offer, "\t")
+		if version != s.ControlPlane.Spec.Version && plan.CheckUpgrade(s.ControlPlane.Spec.Version, version) == nil {
+			reachable = append(reachable, version)
+		}
+	}
+	return reachable
 }

@@ -49,7 +49,7 @@ func rootCommand(a *app) *cobra.Command {
 		}
 	}
 	add(groupPlane, upCommand(a), downCommand(a))
-	add(groupCluster, createCommand(a), kubeconfigCommand(a), deleteCommand(a))
+	add(groupCluster, createCommand(a), scaleCommand(a), upgradeCommand(a), rolloutCommand(a), kubeconfigCommand(a), deleteCommand(a))
 	add(groupLook, getCommand(a), treeCommand(a))
 	root.AddCommand(planeCommand(a))
 	a.pluginExamples(root)
