@@ -48,10 +48,11 @@ func rootCommand(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(groupPlane, upCommand(a), downCommand(a))
+	add(groupPlane, upCommand(a), downCommand(a), backupCommand(a), logsCommand(a))
 	add(groupCluster, createCommand(a), scaleCommand(a), upgradeCommand(a), rolloutCommand(a), kubeconfigCommand(a), deleteCommand(a))
 	add(groupLook, getCommand(a), treeCommand(a))
-	root.AddCommand(planeCommand(a))
+	root.AddCommand(versionCommand(a), completionCommand(a), planeCommand(a))
+	root.AddCommand(topics()...)
 	a.pluginExamples(root)
 	return root
 }

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+
+	"slipway.dev/slipway/internal/fault"
+	"slipway.dev/slipway/internal/progress"
+	"slipway.dev/slipway/internal/statedir"
+)
+
+// storeSocket is the store's socket below a state directory.
+const storeSocket = "etcd.sock"
+
+const storeDialTimeout = 10 * time.Second
+
+func backupCommand(a *app) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Save the management plane's state to a file",
+		Long: `Save everything that the management plane knows to one file: objects, certificates and the simulated clusters.
+It works while the plane runs and while it is down. The file holds secrets: keep it like one. ` + "`slipway up --from FILE`" + ` restores it
+into an empty state directory.`,
+		Example: `  slipway backup slipway.backup`,
+		Args:    oneArg("the file to write"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := a.stateDir(dir)
+			if err != nil {
+				return err
+			}
+			return a.backup(cmd.Context(), path, args[0])
+		},
+	}
+	a.stateDirFlag(cmd.Flags(), &dir)
+	return cmd
+}
+
+func (a *app) backup(ctx context.Context, dir, file string) error {
+	begun := a.now()
+	what := "cannot back up the management plane"
+	if _, err := statedir.ReadRecord(dir); err != nil {
+		return fault.New(err, what, "there is no state: "+err.Error(), dir, "name the state directory with --state-dir")
+	}
+	var size int64
+	err := replaceFile(file, func(w io.Writer) error {
+		counted := &counter{Writer: w}
+		err := writeBackup(ctx, counted, dir, filepath.Dir(file))
+		size = counted.n
+		return err
+	})
+	if err != nil {
+		return fault.As(err, what, a.withStateDir("status", dir))
+	}
+	a.say("Saved %s to %s in %s. It holds keys and secrets: keep it safe.", bytesText(size), file, progress.Duration(a.now().Sub(begun)))
+	a.say("\nRestore:  %s", a.try("up --from %s --state-dir DIRECTORY", file))
+	return nil
+}
+
+// writeBackup archives a state directory, with a snapshot of the store while the plane runs.
+func writeBackup(ctx context.Context, w io.Writer, dir, scratch string) error {
+	if _, running := statedir.Running(dir); !running {
+		return statedir.Archive(w, dir, nil, 0)
+	}
+	// The archive's format wants the snapshot's size first, and it is not known before its end.
+	snapshot, err := os.CreateTemp(scratch, ".slipway-snapshot-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(snapshot.Name())
+	defer snapshot.Close()
+	size, err := saveSnapshot(ctx, snapshot, dir)
+	if err != nil {
+		return err
+	}
+	if _, err := snapshot.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return statedir.Archive(w, dir, snapshot, size)
+}
+
+// saveSnapshot streams a snapshot of the running store.
+func saveSnapshot(ctx context.Context, w io.Writer, dir string) (int64, error) {
+	store, err := clientv3.New(clientv3.Config{
+		// The name is never looked up: the dialer knows the socket.
+		Endpoints: []string{"passthrough:///slipway"}, DialTimeout: storeDialTimeout, Context: ctx,
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dialIn(ctx, dir, storeSocket) })},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("open the store: %w", err)
+	}
+	defer store.Close()
+	snapshot, err := store.Snapshot(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("take a snapshot of the store: %w", err)
+	}
+	defer snapshot.Close()
+	n, err := io.Copy(w, snapshot)
+	if err != nil {
+		return n, fmt.Errorf("save the snapshot of the store: %w", err)
+	}
+	return n, nil
+}
+
+// dialIn connects to a unix socket in a directory of any length: a socket's path has at most 107 bytes, so it is reached
+// through the open directory.
+func dialIn(ctx context.Context, dir, socket string) (net.Conn, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socket))
+}
+
+// replaceFile writes a file beside the wanted one and renames it, so that there is a whole file or none. It is for its
+// owner alone.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := write(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// counter counts what is written through it.
+type counter struct {
+	io.Writer
+	n int64
+}
+
+// Write counts and writes.
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", (n+1023)>>10)
+	default:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+}
