@@ -14,6 +14,7 @@ import (
 
 	"slipway.dev/slipway/internal/controllers/cluster"
 	"slipway.dev/slipway/internal/controllers/kubeadmconfig"
+	"slipway.dev/slipway/internal/controllers/kubeadmcontrolplane"
 	"slipway.dev/slipway/internal/controllers/machine"
 	"slipway.dev/slipway/internal/controllers/machinedeployment"
 	"slipway.dev/slipway/internal/controllers/machineset"
@@ -40,6 +41,9 @@ func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, err
 		{"remote", clusters.SetupWithManager},
 		{"cluster", (&cluster.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
 		{"kubeadmconfig", (&kubeadmconfig.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
+		{"kubeadmcontrolplane", (&kubeadmcontrolplane.Reconciler{
+			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now, Random: rand.IntN,
+		}).SetupWithManager},
 		{"machine", (&machine.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
 		{"machinedeployment", (&machinedeployment.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
 		{"machineset", (&machineset.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},

@@ -2,6 +2,10 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -143,3 +147,27 @@ func falseIsUnset(b **bool) {
 		*b = nil
 	}
 }
+
+// Fingerprint returns a short hash of what Diff compares of the spec that a control plane asks for, in the form of
+// machines that join or of the one that initializes. Recorded with a machine's KubeadmConfig it tells later that the
+// control plane still asks for the same, whatever others have changed in that KubeadmConfig since or at its admission.
+func Fingerprint(want *bootstrapv1.KubeadmConfigSpec, joining bool) (string, error) {
+	s := normalised(want)
+	s.ClusterConfiguration.ControlPlaneEndpoint = ""
+	s.ClusterConfiguration.DNS = bootstrapv1.DNS{}
+	s.JoinConfiguration.Discovery = bootstrapv1.Discovery{}
+	if joining {
+		s.InitConfiguration = bootstrapv1.InitConfiguration{}
+	} else {
+		s.JoinConfiguration = bootstrapv1.JoinConfiguration{}
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("encode KubeadmConfig: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// Joins tells whether a KubeadmConfig is that of a machine that joins, not of one that initializes a control plane.
+func Joins(spec *bootstrapv1.KubeadmConfigSpec) bool { return joined(spec) }
