@@ -12,10 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/events"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
@@ -50,6 +52,11 @@ func (r *Reconciler) delete(ctx context.Context, w *world) error {
 	if err := r.rememberNode(ctx, w); err != nil {
 		return err
 	}
+	for _, e := range []*external{&w.infra, &w.bootstrap} {
+		if err := r.confirmKind(ctx, e); err != nil {
+			return err
+		}
+	}
 	f, err := r.deletionFacts(ctx, w)
 	if err != nil {
 		return err
@@ -76,6 +83,25 @@ func (r *Reconciler) rememberNode(ctx context.Context, w *world) error {
 	next := w.machine.Spec.DeepCopy()
 	next.ProviderID = w.infraFacts.ProviderID
 	return r.patchSpec(ctx, w, next)
+}
+
+// confirmKind makes sure that a kind that the cache does not know is not installed. Then no object of it can be there, and
+// a Machine with a reference to it, such as a misspelt one, can go.
+func (r *Reconciler) confirmKind(ctx context.Context, e *external) error {
+	if !errors.Is(e.err, contract.ErrKindNotInstalled) {
+		return nil
+	}
+	crd := &metav1.PartialObjectMetadata{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	name := contract.CRDName(e.ref.GroupKind())
+	err := r.APIReader.Get(ctx, client.ObjectKey{Name: name}, crd)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("look for CustomResourceDefinition %s: %w", name, err)
+	}
+	if err != nil {
+		e.err = nil
+	}
+	return nil
 }
 
 // start records when a step began, in the facts too.

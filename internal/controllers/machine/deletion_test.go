@@ -272,6 +272,8 @@ func TestMachine_SaysWhatIsMissing(t *testing.T) {
 		return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, contract.KindNotInstalledReason),
 			hasReason(m, clusterv1.BootstrapConfigReadyCondition, clusterv1.MachineBootstrapDataSecretProvidedReason))
 	})
+	w.must(w.Delete(t.Context(), strange))
+	w.untilGone(w, strange)
 }
 
 func TestMachine_PausedChangesNothingButTheCondition(t *testing.T) {

@@ -101,6 +101,8 @@ func TestUrgent_NewsThatOthersWaitForAreWrittenAtOnce(t *testing.T) {
 		{"a first report that all is to come", clusterv1.MachineStatus{}, clusterv1.MachineStatus{Phase: "Pending", Conditions: with("Ready", "False")}, false},
 		{"ready", clusterv1.MachineStatus{Conditions: with("Ready", "False")}, clusterv1.MachineStatus{Conditions: with("Ready", "True")}, true},
 		{"not ready any more", clusterv1.MachineStatus{Conditions: with("Ready", "True")}, clusterv1.MachineStatus{Conditions: with("Ready", "Unknown")}, true},
+		{"a new Machine of the current template", clusterv1.MachineStatus{}, clusterv1.MachineStatus{Conditions: with("UpToDate", "True")}, false},
+		{"outdated", clusterv1.MachineStatus{Conditions: with("UpToDate", "True")}, clusterv1.MachineStatus{Conditions: with("UpToDate", "False")}, true},
 		{"the Node", clusterv1.MachineStatus{}, clusterv1.MachineStatus{NodeRef: clusterv1.MachineNodeReference{Name: "n"}}, true},
 		{"running", clusterv1.MachineStatus{Phase: "Provisioned"}, clusterv1.MachineStatus{Phase: "Running"}, true},
 		{"provisioned", clusterv1.MachineStatus{Phase: "Provisioning"}, clusterv1.MachineStatus{Phase: "Provisioned"}, false},

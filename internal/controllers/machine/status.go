@@ -189,11 +189,11 @@ func urgent(have, want *clusterv1.MachineStatus) bool {
 		return true
 	}
 	for _, t := range []string{
-		clusterv1.AvailableCondition, clusterv1.ReadyCondition, clusterv1.MachineUpToDateCondition, clusterv1.MachineNodeReadyCondition,
-		clusterv1.PausedCondition, clusterv1.DeletingCondition,
+		clusterv1.AvailableCondition, clusterv1.ReadyCondition, clusterv1.MachineUpToDateCondition, clusterv1.PausedCondition, clusterv1.DeletingCondition,
 	} {
 		// What becomes good, or stops being so, is waited for; a first report that all is still to come is not.
-		if conditions.IsTrue(have.Conditions, t) != conditions.IsTrue(want.Conditions, t) {
+		first := t == clusterv1.MachineUpToDateCondition && !conditions.Has(have.Conditions, t)
+		if !first && conditions.IsTrue(have.Conditions, t) != conditions.IsTrue(want.Conditions, t) {
 			return true
 		}
 	}
