@@ -48,7 +48,7 @@ func rootCommand(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(groupPlane, upCommand(a), downCommand(a), backupCommand(a), logsCommand(a))
+	add(groupPlane, upCommand(a), downCommand(a), statusCommand(a), backupCommand(a), logsCommand(a))
 	add(groupCluster, createCommand(a), scaleCommand(a), upgradeCommand(a), rolloutCommand(a), kubeconfigCommand(a), deleteCommand(a))
 	add(groupLook, getCommand(a), treeCommand(a))
 	root.AddCommand(versionCommand(a), completionCommand(a), planeCommand(a))

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -33,27 +34,7 @@ const (
 )
 
 // severity orders the states; the worst child explains its parent.
-func (s State) severity() int {
-	switch s {
-	case Failed:
-		return 7
-	case Stuck:
-		return 6
-	case Unknown:
-		return 5
-	case Working:
-		return 4
-	case Waiting:
-		return 3
-	case Deleting:
-		return 2
-	case Paused:
-		return 1
-	case Ready:
-		return 0
-	}
-	return 0
-}
+func (s State) severity() int { return slices.Index(States(), s) }
 
 // NeedsHuman tells whether the object will not become Ready by itself, as far as can be seen.
 func (s State) NeedsHuman() bool { return s == Failed || s == Stuck || s == Unknown }
@@ -144,4 +125,17 @@ func value(p *int32) int32 {
 		return 0
 	}
 	return *p
+}
+
+// States are all states, from the best to the one that needs a human most.
+func States() []State {
+	return []State{Ready, Paused, Deleting, Waiting, Working, Unknown, Stuck, Failed}
+}
+
+// Worse returns the one of two states that needs a human more.
+func Worse(a, b State) State {
+	if b.severity() > a.severity() {
+		return b
+	}
+	return a
 }
