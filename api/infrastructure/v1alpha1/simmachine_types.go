@@ -143,6 +143,12 @@ type SimMachineStatus struct {
 	// bootTime is when the machine had booted. Unset until then.
 	// +optional
 	BootTime metav1.Time `json:"bootTime,omitempty,omitzero"`
+
+	// bootstrapToolVersion is the version of kubeadm on the machine. Unset until kubeadm has run.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	BootstrapToolVersion string `json:"bootstrapToolVersion,omitempty"`
 }
 
 // SimMachineInitializationStatus tells which first steps are done; a step, once done, stays done.

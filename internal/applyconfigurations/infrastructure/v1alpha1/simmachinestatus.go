@@ -25,6 +25,8 @@ type SimMachineStatusApplyConfiguration struct {
 	FailureDomain *string `json:"failureDomain,omitempty"`
 	// bootTime is when the machine had booted. Unset until then.
 	BootTime *metav1.Time `json:"bootTime,omitempty"`
+	// bootstrapToolVersion is the version of kubeadm on the machine. Unset until kubeadm has run.
+	BootstrapToolVersion *string `json:"bootstrapToolVersion,omitempty"`
 }
 
 // SimMachineStatusApplyConfiguration constructs a declarative configuration of the SimMachineStatus type for use with
@@ -80,5 +82,13 @@ func (b *SimMachineStatusApplyConfiguration) WithFailureDomain(value string) *Si
 // If called multiple times, the BootTime field is set to the value of the last call.
 func (b *SimMachineStatusApplyConfiguration) WithBootTime(value metav1.Time) *SimMachineStatusApplyConfiguration {
 	b.BootTime = &value
+	return b
+}
+
+// WithBootstrapToolVersion sets the BootstrapToolVersion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BootstrapToolVersion field is set to the value of the last call.
+func (b *SimMachineStatusApplyConfiguration) WithBootstrapToolVersion(value string) *SimMachineStatusApplyConfiguration {
+	b.BootstrapToolVersion = &value
 	return b
 }

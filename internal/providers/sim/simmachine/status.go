@@ -51,6 +51,9 @@ func (r *Reconciler) report(ctx context.Context, seen *observed, err error) erro
 	if !want.BootTime.IsZero() {
 		status.WithBootTime(want.BootTime)
 	}
+	if want.BootstrapToolVersion != "" {
+		status.WithBootstrapToolVersion(want.BootstrapToolVersion)
+	}
 	_, err = r.applier.ApplyStatus(ctx, sim, infraac.SimMachine(sim.Name, sim.Namespace).WithUID(sim.UID).WithStatus(status))
 	return err
 }
@@ -65,6 +68,7 @@ func statusOf(seen *observed, err error) infrav1.SimMachineStatus {
 	status := infrav1.SimMachineStatus{
 		Initialization: seen.sim.Status.Initialization, Addresses: seen.sim.Status.Addresses,
 		FailureDomain: seen.sim.Status.FailureDomain, BootTime: seen.sim.Status.BootTime,
+		BootstrapToolVersion: seen.sim.Status.BootstrapToolVersion,
 	}
 	booted, bootstrapped := stages(seen, err)
 	if booted.Status == metav1.ConditionTrue && !seen.paused {
@@ -75,6 +79,7 @@ func statusOf(seen *observed, err error) infrav1.SimMachineStatus {
 		}
 		if seen.booted {
 			status.BootTime = metav1.NewTime(seen.record.Booted.UTC()).Rfc3339Copy()
+			status.BootstrapToolVersion = seen.record.Version
 		}
 	}
 	paused := conditions.False(clusterv1.PausedCondition, clusterv1.NotPausedReason, "")
