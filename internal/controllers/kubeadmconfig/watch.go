@@ -32,8 +32,8 @@ func refersToConfig(m *clusterv1.Machine) string {
 	return ref.Name
 }
 
-// ofMachine maps a Machine to its KubeadmConfig, and one that is gone to all that may now start the control plane in its
-// place.
+// ofMachine maps a Machine to its KubeadmConfig, and one of the control plane to all that may start the control plane in
+// its place when it is gone.
 func (r *Reconciler) ofMachine(ctx context.Context, obj client.Object) []reconcile.Request {
 	m, ok := obj.(*clusterv1.Machine)
 	if !ok {
@@ -43,8 +43,10 @@ func (r *Reconciler) ofMachine(ctx context.Context, obj client.Object) []reconci
 	if name := refersToConfig(m); name != "" {
 		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.Namespace, Name: name}})
 	}
-	if !m.DeletionTimestamp.IsZero() && isControlPlane(m) {
-		requests = append(requests, r.requests(ctx, m.Namespace, m.Spec.ClusterName, lacksData)...)
+	if isControlPlane(m) {
+		requests = append(requests, r.requests(ctx, m.Namespace, m.Spec.ClusterName, func(other *clusterv1.Machine) bool {
+			return isControlPlane(other) && lacksData(other)
+		})...)
 	}
 	return requests
 }
