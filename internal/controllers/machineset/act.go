@@ -189,8 +189,12 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// withoutName takes a random name out of an error's text, which would else make each try's message another one.
-func withoutName(err error, name string) string {
+// refusal is what to tell of a Machine that could not be made. The random name is taken out, which would else make each
+// try's message another one.
+func refusal(err error, name string) string {
+	if stall, ok := outcome.AsStall(err); ok {
+		return stall.Message
+	}
 	return strings.ReplaceAll(err.Error(), name, "<machine>")
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,7 +83,7 @@ func (r *Reconciler) create(ctx context.Context, s *scene, count int32, unfinish
 			break
 		}
 		if err = r.createOne(ctx, s, begun); err != nil {
-			s.refused = errors.New(withoutName(err, begun.Name))
+			s.refused = errors.New(refusal(err, begun.Name))
 			err = fmt.Errorf("create Machine %s: %w", begun.Name, err)
 			break
 		}
@@ -92,7 +93,7 @@ func (r *Reconciler) create(ctx context.Context, s *scene, count int32, unfinish
 		r.Recorder.Eventf(s.set, nil, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create, "Created %s: %s",
 			conditions.Count(len(made), "Machine"), plan.NameList(made))
 	}
-	if s.refused != nil {
+	if s.refused != nil && !strings.Contains(conditions.Message(s.set.Status.Conditions, clusterv1.ScalingUpCondition), s.refused.Error()) {
 		r.Recorder.Eventf(s.set, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
 	}
 	return err

@@ -1,0 +1,104 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ErrKilled is what a client returns once it is dead.
+var ErrKilled = errors.New("killed")
+
+// Writes watches over the writes of one client. Its zero value counts them and lets them pass.
+type Writes struct {
+	mu     sync.Mutex // guards what follows
+	log    []string
+	dead   bool
+	lives  int // how many writes pass before it dies; none when not mortal
+	mortal bool
+	refuse func(client.Object) error
+}
+
+// DieAfter lets that many writes pass. All later ones fail, as if the process had been killed.
+func (w *Writes) DieAfter(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mortal, w.lives = true, n
+}
+
+// Refuse has the API server answer writes with errors; nil errors let them pass.
+func (w *Writes) Refuse(answer func(client.Object) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = answer
+}
+
+// Dead reports whether a write was refused because of DieAfter.
+func (w *Writes) Dead() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dead
+}
+
+// Log returns the writes so far, as verb, kind and name.
+func (w *Writes) Log() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string(nil), w.log...)
+}
+
+func (w *Writes) pass(verb string, obj client.Object) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mortal && w.lives == 0 {
+		w.dead = true
+		return ErrKilled
+	}
+	w.lives--
+	w.log = append(w.log, verb+" "+obj.GetObjectKind().GroupVersionKind().Kind+" "+obj.GetName())
+	if w.refuse != nil {
+		return w.refuse(obj)
+	}
+	return nil
+}
+
+// Client returns c with its writes watched over.
+func (w *Writes) Client(c client.Client) client.Client { return watched{c, w} }
+
+type watched struct {
+	client.Client
+	writes *Writes
+}
+
+func (c watched) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if err := c.writes.pass("patch", obj); err != nil {
+		return err
+	}
+	return c.Client.Patch(ctx, obj, patch, opts...)
+}
+
+func (c watched) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	if err := c.writes.pass("delete", obj); err != nil {
+		return err
+	}
+	return c.Client.Delete(ctx, obj, opts...)
+}
+
+func (c watched) SubResource(name string) client.SubResourceClient {
+	return watchedPart{c.Client.SubResource(name), c.writes, name}
+}
+
+type watchedPart struct {
+	client.SubResourceClient
+	writes *Writes
+	name   string
+}
+
+func (c watchedPart) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if err := c.writes.pass("patch "+c.name+" of", obj); err != nil {
+		return err
+	}
+	return c.SubResourceClient.Patch(ctx, obj, patch, opts...)
+}
