@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
 	"slipway.dev/slipway/internal/fault"
@@ -93,7 +94,7 @@ func writeBackup(ctx context.Context, w io.Writer, dir, scratch string) error {
 func saveSnapshot(ctx context.Context, w io.Writer, dir string) (int64, error) {
 	store, err := clientv3.New(clientv3.Config{
 		// The name is never looked up: the dialer knows the socket.
-		Endpoints: []string{"passthrough:///slipway"}, DialTimeout: storeDialTimeout, Context: ctx,
+		Endpoints: []string{"passthrough:///slipway"}, DialTimeout: storeDialTimeout, Context: ctx, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dialIn(ctx, dir, storeSocket) })},
 	})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // Version is this Slipway's version; release builds set it with -ldflags -X.
@@ -46,6 +48,8 @@ type PlaneOptions struct {
 
 // Main runs the program and returns its exit code.
 func Main(env Environment) int {
+	// The API server's libraries put flags of theirs into the process-wide set, which cobra would offer on every command.
+	pflag.CommandLine = pflag.NewFlagSet(env.Args[0], pflag.ContinueOnError)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	// The first signal ends a command in order; giving the signals back lets a second one end the process at once.

@@ -92,6 +92,9 @@ func (a *app) status(ctx context.Context, dir string) statusDocument {
 	return d
 }
 
+// settled tells whether nothing is to be waited for: what is paused stays so.
+func (d statusDocument) settled() bool { return d.State == view.Ready || d.State == view.Paused }
+
 // statusWidth is the width of the names' column.
 const statusWidth = 14
 
@@ -139,11 +142,11 @@ func (a *app) awaitStatus(ctx context.Context, dir string, timeout time.Duration
 		if ctx.Err() != nil {
 			return interrupted()
 		}
-		if d.State == view.Ready || a.now().Sub(begun) >= timeout {
+		if d.settled() || a.now().Sub(begun) >= timeout {
 			if err := a.printStatus(d); err != nil {
 				return err
 			}
-			if d.State != view.Ready {
+			if !d.settled() {
 				return answerNo(nil)
 			}
 			return nil

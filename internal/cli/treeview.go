@@ -120,7 +120,7 @@ func conditionLines(b branch, width int) []terminal.Line {
 		}
 		line := terminal.Line{}.Add(terminal.Dim, terminal.Pad(lead, width+2)).Add(conditionStyle(c), text)
 		if c.Message != "" {
-			line = line.Add(terminal.Dim, "  "+strings.Join(strings.Fields(c.Message), " "))
+			line = line.Add(terminal.Dim, "  "+view.Flatten(c.Message))
 		}
 		lines = append(lines, line)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -106,7 +107,7 @@ func (a *app) planUpgrade(s *view.Snapshot, version string) ([]replacement, erro
 	var steps []replacement
 	if cp := s.ControlPlane; cp != nil && cp.Spec.Version != version {
 		if err := plan.CheckUpgrade(cp.Spec.Version, version); err != nil {
-			return nil, fault.New(err, what, err.Error(), "--version "+version, a.try("upgrade %s --version with a version of the cause", s.Object.Name))
+			return nil, fault.New(err, what, err.Error(), "--version "+version, a.try("upgrade %s --version %s", s.Object.Name, nextVersion(cp.Spec.Version)))
 		}
 		steps = append(steps, replacement{
 			resource{kindControlPlane, cp, s.Object.Name}, cp.Spec.Version, replicasOf(cp.Spec.Replicas), "one at a time", nested(version, "spec", "version"),
@@ -156,4 +157,26 @@ func (a *app) consentToUpgrade(ctx context.Context, s *view.Snapshot, steps []re
 		return nil
 	}
 	return a.consent(ctx, "upgrade cluster "+name, fmt.Sprintf("upgrade %s --version %s", name, version))
+}
+
+// nextVersion is the farthest version that a cluster can go to in one step, as far as it is known to work; else the first
+// patch of the next minor.
+func nextVersion(from string) string {
+	for _, offer := range knownVersions() {
+		version, _, _ := strings.Cut(offer, "\t")
+		if version != from && plan.CheckUpgrade(from, version) == nil && less(from, version) {
+			return version
+		}
+	}
+	v, err := plan.ParseVersion(from)
+	if err != nil {
+		return newestVersion
+	}
+	return fmt.Sprintf("v%d.%d.0", v.Major, v.Minor+1)
+}
+
+func less(a, b string) bool {
+	x, errX := plan.ParseVersion(a)
+	y, errY := plan.ParseVersion(b)
+	return errX == nil && errY == nil && x.LT(y)
 }

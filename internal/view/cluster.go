@@ -59,7 +59,7 @@ func (c Cluster) Status(now time.Time) Status {
 	case failureOf(o) != "":
 		return Status{State: Failed, Message: failureOf(o), Since: since(available, created)}
 	case c.initialized() && probe.Status == metav1.ConditionFalse:
-		return Status{State: Unknown, Message: firstText(flatten(probe.Message), "Its API server cannot be reached"), Since: since(probe, created)}
+		return Status{State: Unknown, Message: firstText(Flatten(probe.Message), "Its API server cannot be reached"), Since: since(probe, created)}
 	case available.Status == metav1.ConditionTrue:
 		return c.changing(available, now)
 	default:
@@ -117,11 +117,11 @@ func (c Cluster) changing(available metav1.Condition, now time.Time) Status {
 // notAvailable is a cluster that is being made, or that lost something.
 func (c Cluster) notAvailable(available metav1.Condition, now time.Time) Status {
 	created := c.Object.CreationTimestamp.Time
-	s := Status{State: Working, Since: since(available, created), Message: flatten(available.Message)}
+	s := Status{State: Working, Since: since(available, created), Message: Flatten(available.Message)}
 	switch infrastructure := c.Object.Status.Initialization.InfrastructureProvisioned; {
 	case infrastructure == nil || !*infrastructure:
 		s.Since = created
-		s.Message = firstText(flatten(find(c.Object.Status.Conditions, clusterv1.InfrastructureReadyCondition).Message), "Making the infrastructure")
+		s.Message = firstText(Flatten(find(c.Object.Status.Conditions, clusterv1.InfrastructureReadyCondition).Message), "Making the infrastructure")
 	case !c.initialized():
 		s.Since = created
 		s.Message = "Making the first control-plane machine"

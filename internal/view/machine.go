@@ -21,7 +21,7 @@ func OfMachine(m *clusterv1.Machine, now time.Time) Status {
 		return Status{State: Failed, Message: failure(m), Since: since(ready, created)}
 	case isTrue(conditions, clusterv1.MachineUpdatingCondition):
 		updating := find(conditions, clusterv1.MachineUpdatingCondition)
-		return late(Status{State: Working, Message: firstText(flatten(updating.Message), "updating in place"), Since: since(updating, created)}, expectedRollout, now)
+		return late(Status{State: Working, Message: firstText(Flatten(updating.Message), "updating in place"), Since: since(updating, created)}, expectedRollout, now)
 	case ready.Status == metav1.ConditionTrue:
 		return Status{State: Ready, Since: since(ready, created)}
 	case paused:
@@ -40,7 +40,7 @@ func failure(m *clusterv1.Machine) string {
 	}
 	for _, kind := range []string{clusterv1.InfrastructureReadyCondition, clusterv1.BootstrapConfigReadyCondition} {
 		if c := find(m.Status.Conditions, kind); c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Reason, "Failed") {
-			return firstText(flatten(c.Message), c.Reason)
+			return firstText(Flatten(c.Message), c.Reason)
 		}
 	}
 	return ""
@@ -51,10 +51,10 @@ func lostReadiness(m *clusterv1.Machine, now time.Time) Status {
 	created := m.CreationTimestamp.Time
 	ready := find(m.Status.Conditions, clusterv1.ReadyCondition)
 	node := find(m.Status.Conditions, clusterv1.MachineNodeReadyCondition)
-	s := Status{State: Working, Message: firstText(flatten(ready.Message), flatten(node.Message)), Since: since(ready, created)}
+	s := Status{State: Working, Message: firstText(Flatten(ready.Message), Flatten(node.Message)), Since: since(ready, created)}
 	if node.Status == metav1.ConditionUnknown && node.Reason != "" && node.Reason != clusterv1.MachineNodeDoesNotExistReason {
 		s.State = Unknown
-		s.Message = firstText(flatten(node.Message), s.Message)
+		s.Message = firstText(Flatten(node.Message), s.Message)
 		s.Since = since(node, created)
 	}
 	if node.Reason == clusterv1.MachineNodeDeletedReason {
@@ -71,12 +71,12 @@ func becoming(m *clusterv1.Machine, now time.Time) Status {
 	s := Status{State: Working, Since: created}
 	switch {
 	case bootstrap.Status != metav1.ConditionTrue:
-		s.Message = firstText(flatten(bootstrap.Message), "making its bootstrap data")
+		s.Message = firstText(Flatten(bootstrap.Message), "making its bootstrap data")
 		if strings.HasPrefix(bootstrap.Reason, "WaitingFor") {
 			s.State = Waiting
 		}
 	case infrastructure.Status != metav1.ConditionTrue:
-		s.Message = firstText(flatten(infrastructure.Message), "making its infrastructure")
+		s.Message = firstText(Flatten(infrastructure.Message), "making its infrastructure")
 		if strings.HasPrefix(infrastructure.Reason, "WaitingFor") && infrastructure.Reason != clusterv1.WaitingForBootstrapDataReason {
 			s.State = Waiting
 		}

@@ -47,7 +47,7 @@ func OfObject(o *Object, now time.Time) Status {
 	case ready.Status == metav1.ConditionTrue, ready.Reason == "" && o.provisioned():
 		return Status{State: Ready, Since: since(ready, created)}
 	default:
-		return late(Status{State: Working, Message: flatten(ready.Message), Since: since(ready, created)}, expectedReady, now)
+		return late(Status{State: Working, Message: Flatten(ready.Message), Since: since(ready, created)}, expectedReady, now)
 	}
 }
 

@@ -118,7 +118,7 @@ func (r replicated) progress() string {
 		text = fmt.Sprintf("%s, %d to remove", text, r.replicas-r.desired)
 	case r.replicas < r.desired:
 		scaling := find(r.conditions, clusterv1.ScalingUpCondition)
-		if m := flatten(scaling.Message); m != "" && scaling.Status == metav1.ConditionTrue {
+		if m := Flatten(scaling.Message); m != "" && scaling.Status == metav1.ConditionTrue {
 			return text + ", " + lowerFirst(m)
 		}
 	}
@@ -148,7 +148,7 @@ func (r replicated) latest() time.Time {
 }
 
 func deletion(meta *metav1.ObjectMeta, conditions []metav1.Condition, now time.Time) Status {
-	s := Status{State: Deleting, Message: flatten(find(conditions, clusterv1.DeletingCondition).Message), Since: meta.DeletionTimestamp.Time}
+	s := Status{State: Deleting, Message: Flatten(find(conditions, clusterv1.DeletingCondition).Message), Since: meta.DeletionTimestamp.Time}
 	if now.Sub(s.Since) > expectedDeletion {
 		s.State = Stuck
 		s.Message = firstText(s.Message, "deletion waits for a finalizer")

@@ -80,8 +80,8 @@ func since(c metav1.Condition, fallback time.Time) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// flatten makes a message one line: conditions list their causes in lines that begin with a star.
-func flatten(message string) string {
+// Flatten makes a message one line: conditions list their causes in lines that begin with a star.
+func Flatten(message string) string {
 	var parts []string
 	for line := range strings.Lines(message) {
 		if text := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "*")); text != "" {
