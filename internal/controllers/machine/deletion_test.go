@@ -50,11 +50,12 @@ func pod(name, nodeName string, change ...func(*corev1.Pod)) *corev1.Pod {
 }
 
 func deleting(m *clusterv1.Machine, reason, part string) error {
-	if err := hasReason(m, clusterv1.DeletingCondition, reason); err != nil {
-		return err
-	}
-	if message := conditions.Message(m.Status.Conditions, clusterv1.DeletingCondition); !strings.Contains(message, part) {
-		return fmt.Errorf("the message is %q, want %q in it", message, part)
+	return errors.Join(hasReason(m, clusterv1.DeletingCondition, reason), says(m, clusterv1.DeletingCondition, part))
+}
+
+func says(m *clusterv1.Machine, conditionType, part string) error {
+	if message := conditions.Message(m.Status.Conditions, conditionType); !strings.Contains(message, part) {
+		return fmt.Errorf("the message of %s is %q, want %q in it", conditionType, message, part)
 	}
 	return nil
 }

@@ -1,0 +1,85 @@
+package machine_test
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/contract"
+)
+
+// IDs that end alike belong to different machines, and two Nodes with one ID to nobody.
+func TestMachine_IsNeverLinkedToANodeByGuess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	m := w.machine("worker")
+	w.bootstrapped("worker")
+	w.provisioned("worker")
+	alike := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "alike"}, Spec: corev1.NodeSpec{ProviderID: "fake:///other/worker"}}
+	w.must(w.workload.Create(t.Context(), alike))
+	w.until(m, func(m *clusterv1.Machine) error {
+		if m.Status.NodeRef.IsDefined() {
+			t.Fatalf("linked to %s", m.Status.NodeRef.Name)
+		}
+		return hasReason(m, clusterv1.MachineNodeReadyCondition, clusterv1.InspectionFailedReason)
+	})
+	for _, name := range []string{"twin-a", "twin-b"} {
+		w.must(w.workload.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: providerID("worker")}}))
+	}
+	w.until(m, func(m *clusterv1.Machine) error {
+		return says(m, clusterv1.MachineNodeReadyCondition, "twin-a, twin-b")
+	})
+	w.must(w.workload.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "twin-a"}}))
+	w.until(m, func(m *clusterv1.Machine) error {
+		if m.Status.NodeRef.Name != "twin-b" {
+			return errors.New("linked to " + m.Status.NodeRef.Name)
+		}
+		return nil
+	})
+}
+
+// Nobody confirms the end of a Pod, or the detaching of a volume, on a Node whose kubelet is gone.
+func TestDrain_DoesNotWaitForAnUnreachableNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker")
+	stuck := pod("stuck", "worker", func(p *corev1.Pod) { p.Finalizers = []string{"fake.slipway.dev/stuck"} })
+	w.must(w.workload.Create(t.Context(), stuck))
+	node := &corev1.Node{}
+	w.must(w.workload.Get(t.Context(), client.ObjectKey{Name: "worker"}, node))
+	before := node.DeepCopy()
+	for i := range node.Status.Conditions {
+		node.Status.Conditions[i].Status = corev1.ConditionUnknown
+	}
+	w.must(w.workload.Status().Patch(t.Context(), node, client.MergeFrom(before)))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return hasReason(m, clusterv1.MachineNodeHealthyCondition, clusterv1.MachineNodeHealthUnknownReason)
+	})
+	w.must(w.Delete(t.Context(), m))
+	w.untilGone(w, m)
+}
+
+// A Machine that arrives before its Cluster starts when the Cluster comes.
+func TestMachine_WaitsForItsCluster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	m := w.machine("early", func(m *clusterv1.Machine) { m.Spec.ClusterName = "later" })
+	w.until(m, func(m *clusterv1.Machine) error {
+		return hasReason(m, clusterv1.ReadyCondition, clusterv1.NotReadyReason)
+	})
+	w.must(w.Create(t.Context(), &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "later"},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", "later")},
+	}))
+	w.until(m, func(m *clusterv1.Machine) error {
+		if len(m.Finalizers) == 0 || len(m.OwnerReferences) == 0 {
+			return errors.New("not claimed")
+		}
+		return nil
+	})
+}
