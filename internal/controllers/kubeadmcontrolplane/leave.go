@@ -26,13 +26,18 @@ const leaveSteps = 4
 // leave takes Machines that are being deleted out of etcd, once they are drained and wait for it. Which step comes next is
 // read from etcd itself each time, so that an interrupted one is continued.
 func (r *Reconciler) leave(ctx context.Context, s *scene) error {
+	waiting := slices.DeleteFunc(slices.Clone(s.machines), func(m *machine) bool { return !waitsForHook(m.Machine) })
+	if len(waiting) == 0 {
+		return nil
+	}
+	// Who else is there decides about the quorum, and a hook that was dropped a moment ago is not dropped again.
+	if err := r.fresh(ctx, s); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
 	defer cancel()
 	var errs []error
-	for _, m := range s.machines {
-		if !waitsForHook(m.Machine) {
-			continue
-		}
+	for _, m := range waiting {
 		if err := r.leaveOne(ctx, s, m); err != nil {
 			errs = append(errs, fmt.Errorf("take Machine %s out of etcd: %w", m.Name, err))
 		}
