@@ -124,10 +124,23 @@ func (r *Reporter) draw() {
 	}
 	var b strings.Builder
 	width := r.out.Columns()
-	for _, l := range r.pending {
+	lines := cut(r.pending, r.out.Rows())
+	for _, l := range lines {
 		b.WriteString(r.out.Render(l, width))
 		b.WriteByte('\n')
 	}
 	_, _ = io.WriteString(r.out, b.String())
-	r.drawn, r.drawnAt = len(r.pending), r.now()
+	r.drawn, r.drawnAt = len(lines), r.now()
+}
+
+// cut leaves out lines before the last one, so that the region fits on the screen: what has scrolled away cannot be erased.
+func cut(lines []terminal.Line, rows int) []terminal.Line {
+	if rows < 3 || len(lines) < rows {
+		return lines
+	}
+	last := len(lines) - 1
+	keep := rows - 3
+	short := append([]terminal.Line{}, lines[:keep]...)
+	short = append(short, terminal.Line{}.Add(terminal.Dim, fmt.Sprintf("… %d more lines", last-keep)))
+	return append(short, lines[last])
 }

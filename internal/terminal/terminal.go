@@ -43,7 +43,7 @@ type Stream struct {
 	// Width bounds a line; 0 is no bound.
 	Width int
 
-	size func() int
+	size func() (columns, rows int)
 }
 
 // New looks at a writer and decides how to write to it.
@@ -52,11 +52,11 @@ func New(w io.Writer, color ColorMode, getenv func(string) string) Stream {
 	file, ok := w.(*os.File)
 	if ok && term.IsTerminal(int(file.Fd())) {
 		facts.TTY = true
-		facts.Width = widthOf(file)
+		facts.Width, _ = sizeOf(file)
 	}
 	s := Decide(w, facts)
 	if facts.TTY {
-		s.size = func() int { return widthOf(file) }
+		s.size = func() (int, int) { return sizeOf(file) }
 	}
 	return s
 }
@@ -85,15 +85,25 @@ func (s Stream) Columns() int {
 	if s.size == nil {
 		return s.Width
 	}
-	return s.size()
+	columns, _ := s.size()
+	return columns
 }
 
-func widthOf(file *os.File) int {
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
+// Rows is the terminal's height at this moment; 0 when it is not known.
+func (s Stream) Rows() int {
+	if s.size == nil {
 		return 0
 	}
-	return width
+	_, rows := s.size()
+	return rows
+}
+
+func sizeOf(file *os.File) (columns, rows int) {
+	columns, rows, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
 }
 
 func utf8Locale(getenv func(string) string) bool {

@@ -51,7 +51,7 @@ func lostReadiness(m *clusterv1.Machine, now time.Time) Status {
 	created := m.CreationTimestamp.Time
 	ready := find(m.Status.Conditions, clusterv1.ReadyCondition)
 	node := find(m.Status.Conditions, clusterv1.MachineNodeReadyCondition)
-	s := Status{State: Working, Message: firstText(Flatten(ready.Message), Flatten(node.Message)), Since: since(ready, created)}
+	s := Status{State: Working, Message: firstText(reported(ready.Message), Flatten(node.Message)), Since: since(ready, created)}
 	if node.Status == metav1.ConditionUnknown && node.Reason != "" && node.Reason != clusterv1.MachineNodeDoesNotExistReason {
 		s.State = Unknown
 		s.Message = firstText(Flatten(node.Message), s.Message)
@@ -71,12 +71,12 @@ func becoming(m *clusterv1.Machine, now time.Time) Status {
 	s := Status{State: Working, Since: created}
 	switch {
 	case bootstrap.Status != metav1.ConditionTrue:
-		s.Message = firstText(Flatten(bootstrap.Message), "making its bootstrap data")
+		s.Message = firstText(told(bootstrap.Message), "making its bootstrap data")
 		if strings.HasPrefix(bootstrap.Reason, "WaitingFor") {
 			s.State = Waiting
 		}
 	case infrastructure.Status != metav1.ConditionTrue:
-		s.Message = firstText(Flatten(infrastructure.Message), "making its infrastructure")
+		s.Message = firstText(told(infrastructure.Message), strings.TrimSpace("making its infrastructure "+m.Spec.InfrastructureRef.Kind))
 		if strings.HasPrefix(infrastructure.Reason, "WaitingFor") && infrastructure.Reason != clusterv1.WaitingForBootstrapDataReason {
 			s.State = Waiting
 		}
@@ -87,4 +87,30 @@ func becoming(m *clusterv1.Machine, now time.Time) Status {
 		s.State = Stuck
 	}
 	return s
+}
+
+// told is a condition's message, unless it only names the field that is not set yet.
+func told(message string) string {
+	if strings.Contains(message, "status.initialization.") {
+		return ""
+	}
+	return Flatten(message)
+}
+
+// reported is a Ready condition's message without the parts that nobody has reported about yet: of a new control-plane
+// machine that is most of them.
+func reported(message string) string {
+	var lines []string
+	missing := false
+	for line := range strings.Lines(message) {
+		if strings.Contains(line, "not yet reported") {
+			missing = true
+			continue
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 && missing {
+		return "waiting for its components to be seen"
+	}
+	return Flatten(strings.Join(lines, ""))
 }

@@ -77,10 +77,9 @@ func (r replicated) settled() bool {
 	return r.seen() && r.replicas == r.desired && r.upToDate == r.desired && r.available == r.desired
 }
 
-// outdated tells whether machines have to be replaced.
-func (r replicated) outdated() bool {
-	return isTrue(r.conditions, clusterv1.RollingOutCondition) || r.seen() && r.upToDate < r.replicas
-}
+// outdated tells whether machines have to be replaced. The counts alone do not tell: a new machine is not up to date before
+// it was looked at.
+func (r replicated) outdated() bool { return isTrue(r.conditions, clusterv1.RollingOutCondition) }
 
 func (r replicated) isPaused() bool {
 	_, annotated := r.meta.Annotations[clusterv1.PausedAnnotation]
