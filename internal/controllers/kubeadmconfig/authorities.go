@@ -40,6 +40,16 @@ func (r *Reconciler) ensureAuthorities(ctx context.Context, s *scene) (certs.Set
 	return set, s.complete(missing)
 }
 
+// authorities returns the key pairs of a control plane that runs. What is missing then is never made: it would not be
+// that of the machines that are there.
+func (r *Reconciler) authorities(ctx context.Context, s *scene) (certs.Set, error) {
+	set, missing, err := r.lookUp(ctx, s, certs.Required(s.externalEtcd()))
+	if err != nil {
+		return nil, err
+	}
+	return set, s.complete(missing)
+}
+
 // lookUp reads key pairs and returns them with the purposes that have none.
 func (r *Reconciler) lookUp(ctx context.Context, s *scene, purposes []certs.Purpose) (certs.Set, []certs.Purpose, error) {
 	s.authorities.checked = true
@@ -118,8 +128,11 @@ func (s *scene) complete(missing []certs.Purpose) error {
 		names = append(names, p.SecretName(s.cluster.Name))
 	}
 	who := "a user, who has to create it with the keys tls.crt and tls.key"
-	if ref := s.cluster.Spec.ControlPlaneRef; ref.IsDefined() {
+	switch ref := s.cluster.Spec.ControlPlaneRef; {
+	case ref.IsDefined():
 		who = fmt.Sprintf("%s %s", ref.Kind, ref.Name)
+	case isTrue(s.cluster.Status.Initialization.ControlPlaneInitialized):
+		who = "the start of the control plane; restore it from a backup, or copy it from a control plane machine"
 	}
 	return outcome.Waiting(secretRecheck, reasonWaitingForCertificates, "Waiting for Secret %s, which comes from %s", plan.NameList(names), who)
 }

@@ -50,7 +50,7 @@ func (r *Reconciler) joinData(ctx context.Context, s *scene) ([]byte, error) {
 	role, ca := config.Worker, []byte(nil)
 	if isControlPlane(s.machine) {
 		role = config.ControlPlane
-		set, err := r.ensureAuthorities(ctx, s)
+		set, err := r.authorities(ctx, s)
 		if err != nil {
 			return nil, err
 		}

@@ -178,6 +178,17 @@ func TestAuthorities_ThatAreBrokenAreNamed(t *testing.T) {
 	}
 }
 
+// Another authority than that of the machines which run would split the control plane.
+func TestAuthorities_OfARunningControlPlaneAreNeverMadeAnew(t *testing.T) {
+	t.Parallel()
+	w := started(t)
+	w.must(w.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo-etcd"}}))
+	w.run()
+	w.controlPlane("second")
+	w.until("second", tells("Waiting for Secret demo-etcd", "restore it from a backup"))
+	w.must(w.absent(t.Context(), "demo-etcd", &corev1.Secret{}))
+}
+
 func TestWaits_SayWhatFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{} })
