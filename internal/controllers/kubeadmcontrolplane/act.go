@@ -84,7 +84,7 @@ func (r *Reconciler) scale(ctx context.Context, s *scene) error {
 	switch s.step.Kind {
 	case plan.NoAction:
 		r.patience.forget(s.kcp.UID)
-		return nil
+		return r.readExpiries(ctx, s)
 	case plan.WaitAction:
 		r.tellUnhealthy(s)
 		return nil

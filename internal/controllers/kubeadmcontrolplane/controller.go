@@ -68,6 +68,7 @@ type Reconciler struct {
 	calm      *apply.Pace
 	members   *memberLog
 	patience  *patience
+	swept     *sweeps
 }
 
 // SetupWithManager adds the controller to a manager.
@@ -82,6 +83,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.tracker = freshness.New(r.Now)
 	r.pace, r.calm = apply.NewPace(statusInterval), apply.NewPace(calmInterval)
 	r.members, r.patience = newMemberLog(), newPatience()
+	r.swept = newSweeps()
+	if err := addIndex(mgr); err != nil {
+		return err
+	}
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("kubeadmcontrolplane").WithOptions(opts).
 		For(&controlplanev1.KubeadmControlPlane{}, builder.WithPredicates(ownChanges())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(machineChanges())).
@@ -116,4 +121,5 @@ func (r *Reconciler) forget(kcp *controlplanev1.KubeadmControlPlane) {
 	r.calm.Forget(kcp.UID)
 	r.members.forget(kcp.UID)
 	r.patience.forget(kcp.UID)
+	r.swept.dirty(kcp.UID)
 }

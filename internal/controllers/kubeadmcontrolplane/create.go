@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
@@ -31,11 +33,19 @@ const (
 	fingerprintAnnotation = "slipway.dev/kubeadm-config-asked-for"
 )
 
-// sweep takes away what was made for Machines that do not exist, but for what the next step can finish.
+// sweep takes away what was made for Machines that do not exist, but for what the next step can finish. Such things are
+// left only by a creation that was interrupted, in this process or in an earlier one.
 func (r *Reconciler) sweep(ctx context.Context, s *scene) error {
+	if r.swept.clean(s.kcp.UID) {
+		return nil
+	}
 	orphans, err := r.orphans(ctx, s)
-	if err != nil || len(orphans) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(orphans) == 0 {
+		r.swept.done(s.kcp.UID)
+		return nil
 	}
 	if err := r.fresh(ctx, s); err != nil {
 		return err
@@ -104,6 +114,7 @@ func (r *Reconciler) grow(ctx context.Context, s *scene) error {
 	}
 	made, err := r.make(ctx, s, begun)
 	if err != nil {
+		r.swept.dirty(s.kcp.UID)
 		s.refused = errors.New(strings.ReplaceAll(err.Error(), begun.Name, "<machine>")) // A random name would make each try another message.
 		r.Recorder.Eventf(s.kcp, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
 		return fmt.Errorf("create Machine %s: %w", begun.Name, err)
@@ -208,4 +219,30 @@ func (r *Reconciler) madeFrom(ctx context.Context, m *clusterv1.Machine) (string
 		return "", nil
 	}
 	return kind.Kind + " " + name, nil
+}
+
+// sweeps remembers for which control planes nothing is left of interrupted creations. It is safe for concurrent use.
+type sweeps struct {
+	mu       sync.Mutex // guards spotless
+	spotless map[types.UID]bool
+}
+
+func newSweeps() *sweeps { return &sweeps{spotless: map[types.UID]bool{}} }
+
+func (w *sweeps) clean(owner types.UID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.spotless[owner]
+}
+
+func (w *sweeps) done(owner types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.spotless[owner] = true
+}
+
+func (w *sweeps) dirty(owner types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.spotless, owner)
 }

@@ -141,7 +141,7 @@ func (r *Reconciler) list(ctx context.Context, cluster types.NamespacedName) ([]
 		return nil, nil
 	}
 	var list clusterv1.MachineList
-	if err := r.Client.List(ctx, &list, append(ofControlPlane(cluster), client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.Client.List(ctx, &list, client.InNamespace(cluster.Namespace), client.MatchingFields{byCluster: cluster.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list control plane Machines of Cluster %s: %w", cluster, err)
 	}
 	machines := make([]*clusterv1.Machine, len(list.Items))

@@ -111,7 +111,7 @@ func (r *Reconciler) secure(ctx context.Context, s *scene) error {
 			return err
 		}
 	}
-	if len(s.authorities.missing) > 0 {
+	if !s.authorities.ready() {
 		s.after = outcome.Sooner(s.after, secretRecheck)
 	}
 	for _, secret := range s.authorities.found {

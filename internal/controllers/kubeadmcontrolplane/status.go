@@ -141,7 +141,7 @@ func compare(observed, want *controlplanev1.KubeadmControlPlaneStatus) differenc
 	switch {
 	case !conditions.EqualOwned(plain(observed.Conditions), plain(want.Conditions), owned()...), !equalCounters(observed, want):
 		return numbers
-	case !equalWords || observed.ObservedGeneration != want.ObservedGeneration:
+	case !equalWords:
 		return words
 	}
 	return same
@@ -161,7 +161,6 @@ func equalCounters(observed, want *controlplanev1.KubeadmControlPlaneStatus) boo
 	was, is := v1beta1(observed), v1beta1(want)
 	was.Conditions, is.Conditions = nil, nil
 	a.Conditions, b.Conditions, a.Deprecated, b.Deprecated = nil, nil, nil, nil
-	a.ObservedGeneration, b.ObservedGeneration = 0, 0
 	a.LastRemediation, b.LastRemediation = controlplanev1.LastRemediationStatus{}, controlplanev1.LastRemediationStatus{}
 	return equality.Semantic.DeepEqual(a, b) && equality.Semantic.DeepEqual(was, is)
 }

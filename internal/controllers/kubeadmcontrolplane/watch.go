@@ -3,6 +3,7 @@ package kubeadmcontrolplane
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -29,6 +31,23 @@ const (
 	ownKind          = "KubeadmControlPlane"
 	controlPlaneRole = "node-role.kubernetes.io/control-plane"
 )
+
+// byCluster is an index of control-plane Machines in the cache. It carries the controller's name, since an index can be
+// added once.
+const byCluster = "kubeadmcontrolplane.slipway.dev/cluster"
+
+func addIndex(mgr ctrl.Manager) error {
+	err := mgr.GetFieldIndexer().IndexField(context.Background(), &clusterv1.Machine{}, byCluster, func(obj client.Object) []string { //nolint:forbidigo // set-up has no context
+		if _, ours := obj.GetLabels()[clusterv1.MachineControlPlaneLabel]; !ours {
+			return nil
+		}
+		return []string{obj.GetLabels()[clusterv1.ClusterNameLabel]}
+	})
+	if err != nil {
+		return fmt.Errorf("index Machines by %s: %w", byCluster, err)
+	}
+	return nil
+}
 
 func requestFor(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}

@@ -190,9 +190,13 @@ func (c *Cluster) hooks() workload.Hooks {
 	}
 }
 
-// dialPod connects to a port of a pod: only etcd's client port is served.
+// dialPod connects to a port of a pod: etcd's client port is served, and an API server's, which all stand behind the
+// cluster's own endpoint.
 func (c *Cluster) dialPod(ctx context.Context, pod *corev1.Pod, port int32) (net.Conn, error) {
 	const etcdPort = 2379
+	if strings.HasPrefix(pod.Name, "kube-apiserver-") {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(c.place.Host, strconv.Itoa(int(c.place.Port))))
+	}
 	c.mu.Lock()
 	members := c.members
 	c.mu.Unlock()
