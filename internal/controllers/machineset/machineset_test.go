@@ -70,17 +70,6 @@ func settled(t *testing.T, w *workers.World, set *clusterv1.MachineSet, replicas
 	return machines
 }
 
-// quiet fails the test if anything is written within a second.
-func quiet(t *testing.T, writes *workers.Writes) {
-	t.Helper()
-	before := len(writes.Log())
-	after := time.After(1500 * time.Millisecond)
-	<-after
-	if log := writes.Log(); len(log) > before {
-		t.Errorf("written after it had settled: %q", log[before:])
-	}
-}
-
 func TestMachineSet_MakesMachinesWithTheirObjects(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)
@@ -112,7 +101,7 @@ func TestMachineSet_MakesMachinesWithTheirObjects(t *testing.T) {
 	if !slices.Contains(set.Finalizers, clusterv1.MachineSetFinalizer) || len(set.OwnerReferences) != 1 || set.Status.Deprecated.V1Beta1.FullyLabeledReplicas != 3 {
 		t.Errorf("metadata %+v, deprecated %+v", set.ObjectMeta, set.Status.Deprecated.V1Beta1)
 	}
-	quiet(t, writes)
+	writes.Cease(t)
 	made := 0
 	for _, line := range writes.Log() {
 		if strings.HasPrefix(line, "patch Machine ") || strings.HasPrefix(line, "patch SimMachine ") || strings.HasPrefix(line, "patch KubeadmConfig ") {
@@ -283,7 +272,7 @@ func TestMachineSet_ChangesInPlace(t *testing.T) {
 	planetest.Eventually(t, func(ctx context.Context) error { return changedInPlace(ctx, w, machines[0].Name) })
 	keeper.Cling(nil)
 	settled(t, w, set, 2)
-	quiet(t, writes)
+	writes.Cease(t)
 }
 
 func changedInPlace(ctx context.Context, w *workers.World, deleted string) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -47,6 +49,24 @@ func (w *Writes) Log() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string(nil), w.log...)
+}
+
+// Cease fails the test unless the writes come to an end: after a second or two, in which status writes that are not
+// urgent may still come, there must be none.
+func (w *Writes) Cease(t testing.TB) {
+	t.Helper()
+	for range 4 {
+		before := len(w.Log())
+		select {
+		case <-t.Context().Done():
+			return
+		case <-time.After(1500 * time.Millisecond):
+		}
+		if len(w.Log()) == before {
+			return
+		}
+	}
+	t.Errorf("it goes on writing: %q", w.Log())
 }
 
 func (w *Writes) pass(verb string, obj client.Object) error {
