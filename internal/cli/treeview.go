@@ -75,7 +75,7 @@ func treeLine(b branch, width int, now time.Time) terminal.Line {
 		line = line.Add(terminal.Plain, "  "+text)
 	}
 	if n.FirstCause {
-		line = line.Add(terminal.Bold, "   ← first cause")
+		line = append(line, terminal.Cell{Text: "   ← first cause", Style: terminal.Bold, Keep: true})
 	}
 	return line
 }

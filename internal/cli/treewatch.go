@@ -40,6 +40,7 @@ func (a *app) watchTree(ctx context.Context, key types.NamespacedName, opts view
 		}
 		return false
 	})
+	w.report.Keep()
 	if w.result != nil || ctx.Err() == nil {
 		return w.result
 	}

@@ -85,14 +85,16 @@ func (a *app) await(ctx context.Context, c client.WithWatch, g goal, timeout tim
 		finished = w.look(o) || timeout == 0
 		return finished
 	})
+	if ctx.Err() != nil && !finished {
+		w.report.Keep()
+		return w.stopped()
+	}
 	w.report.Close()
 	switch {
 	case finished && w.result == nil && timeout == 0:
 		return w.lookedOnce()
 	case finished:
 		return w.result
-	case ctx.Err() != nil:
-		return w.stopped()
 	default:
 		return w.timedOut(timeout)
 	}

@@ -103,6 +103,13 @@ func (r *Reporter) Close() {
 	r.pending = nil
 }
 
+// Keep leaves the last region on the screen, for those who stop looking.
+func (r *Reporter) Keep() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drawn, r.pending = 0, nil
+}
+
 func (r *Reporter) say(text string) {
 	r.saidAt = r.now()
 	fmt.Fprintf(r.out, "%s %s\n", r.saidAt.UTC().Format(time.TimeOnly), r.out.Text(text))

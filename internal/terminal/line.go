@@ -15,6 +15,11 @@ func (l Line) Add(style Style, text string) Line { return append(l, Cell{Text: t
 func (s Stream) Render(l Line, width int) string {
 	var b strings.Builder
 	used := 0
+	if n := len(l) - 1; width > 0 && n > 0 && l[n].Keep {
+		last := s.Text(l[n].Text)
+		room := width - utf8.RuneCountInString(last)
+		return s.Render(l[:n], max(room, 1)) + s.Paint(l[n].Style, last)
+	}
 	for i, cell := range l {
 		text := s.Text(cell.Text)
 		if i == len(l)-1 {

@@ -9,6 +9,8 @@ import (
 type Cell struct {
 	Text  string
 	Style Style
+	// Keep says that, at the end of a line, it is shown however long the text before it is.
+	Keep bool
 }
 
 // Table is a table without borders: NAME first, AGE last, then the message if there is one.

@@ -104,8 +104,12 @@ func (c Cluster) changing(available metav1.Condition, now time.Time) Status {
 		}
 		s := part.status(now)
 		s.Message = upperFirst(s.Message)
-		if s.State == Working && !part.outdated() {
+		switch {
+		case part.outdated() || !part.seen():
+		case s.State == Working && part.replicas != part.desired:
 			s.Message = fmt.Sprintf("Scaling %s: %s", part.noun, part.progress())
+		case s.State == Working || s.State == Stuck:
+			s.Message = fmt.Sprintf("%s: %s", upperFirst(part.noun), part.progress())
 		}
 		if s.State != Ready {
 			return s

@@ -112,16 +112,18 @@ func (r replicated) replacing() string {
 // progress says how far the machines are, and what the controller says beyond that.
 func (r replicated) progress() string {
 	text := Count{r.available, r.desired}.String()
+	machines := find(r.conditions, clusterv1.MachinesReadyCondition)
+	scaling := find(r.conditions, clusterv1.ScalingUpCondition)
 	switch {
 	case r.replicas > r.desired:
-		text = fmt.Sprintf("%s, %d to remove", text, r.replicas-r.desired)
-	case r.replicas < r.desired:
-		scaling := find(r.conditions, clusterv1.ScalingUpCondition)
-		if m := Flatten(scaling.Message); m != "" && scaling.Status == metav1.ConditionTrue {
-			return text + ", " + lowerFirst(m)
-		}
+		return fmt.Sprintf("%s, %d to remove", text, r.replicas-r.desired)
+	case r.replicas < r.desired && scaling.Status == metav1.ConditionTrue && scaling.Message != "":
+		return text + ", " + lowerFirst(Flatten(scaling.Message))
+	case r.replicas == r.desired && machines.Status == metav1.ConditionFalse && reported(machines.Message) != "":
+		return text + ", " + lowerFirst(reported(machines.Message))
+	default:
+		return text
 	}
-	return text
 }
 
 // changed is when the spec was last written, as far as the object tells.
