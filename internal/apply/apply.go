@@ -71,6 +71,13 @@ func (a *Applier) ApplyStatus(ctx context.Context, observed client.Object, inten
 	return a.send(ctx, observed, intent, statusSubresource)
 }
 
+// Lags reports whether the observed object is older than the last status that this Applier gave it: the cache has not seen
+// that yet, and its event is still to come. A status made from such an object would be written twice.
+func (a *Applier) Lags(observed client.Object) bool {
+	last, known := a.seen.last(keyOf(observed, statusSubresource))
+	return known && observed.GetResourceVersion() != last.version && notNewer(observed.GetResourceVersion(), last.version)
+}
+
 // ApplyObject is Apply for an object of a kind that has no Go type. The object must hold only what the caller owns; it
 // is left alone.
 func (a *Applier) ApplyObject(ctx context.Context, observed client.Object, intent *unstructured.Unstructured) (Result, error) {

@@ -293,7 +293,7 @@ func TestCluster_ComesUpInFewWritesAndLosesNoStatus(t *testing.T) {
 	}
 	c := w.until(available)
 	// The finalizer, two owners, the endpoint; and a status for the start, each milestone, and the rest.
-	if n := w.writes.Load(); n > 10 {
+	if n := w.writes.Load(); n > 9 {
 		t.Errorf("%d writes", n)
 	}
 	// Every status is stripped: the same comes back.

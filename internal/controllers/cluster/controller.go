@@ -29,8 +29,8 @@ const (
 	defaultConnectionGrace = 50 * time.Second
 	// defaultSettle is how long a change of the status that nobody waits for gathers others.
 	defaultSettle = time.Second
-	// statusInterval spaces out such changes.
-	statusInterval = 2 * time.Second
+	// statusInterval spaces out changes of counts and messages.
+	statusInterval = 5 * time.Second
 )
 
 // Reconciler makes Clusters so.

@@ -63,10 +63,15 @@ func (w *world) deleting() bool { return !w.cluster.DeletionTimestamp.IsZero() }
 
 func (w *world) key() types.NamespacedName { return client.ObjectKeyFromObject(w.cluster) }
 
+// observe reads everything once. It returns nil where there is nothing to do: the Cluster is gone, or the cache does not
+// show yet what was written last, whose event will come.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*world, error) {
 	w := &world{now: r.Now(), cluster: &clusterv1.Cluster{}}
 	if err := r.Client.Get(ctx, key, w.cluster); err != nil {
 		return nil, client.IgnoreNotFound(err)
+	}
+	if r.applier.Lags(w.cluster) {
+		return nil, nil
 	}
 	_, annotated := w.cluster.Annotations[clusterv1.PausedAnnotation]
 	if w.paused = annotated || isTrue(w.cluster.Spec.Paused); w.paused {

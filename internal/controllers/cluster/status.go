@@ -35,12 +35,12 @@ func (r *Reconciler) report(ctx context.Context, w *world, acted error) error {
 		return nil
 	}
 	want, after := r.status(w, acted)
-	urgent, differs := compare(&w.cluster.Status, &want)
-	if !differs {
+	change := compare(&w.cluster.Status, &want)
+	if change == nothing {
 		r.settle.Done(w.cluster.UID)
 		return later(after)
 	}
-	if left := max(r.settle.Hold(w.cluster.UID, w.now), r.pace.Wait(w.cluster.UID, w.now)); left > 0 && !urgent {
+	if left := r.patience(w, change); left > 0 {
 		return outcome.Quietly(left, "Settling", "more is about to change")
 	}
 	configuration, err := apply.Convert[corev1ac.ClusterStatusApplyConfiguration](want)
@@ -54,6 +54,33 @@ func (r *Reconciler) report(ctx context.Context, w *world, acted error) error {
 	r.pace.Wrote(w.cluster.UID, w.now)
 	r.announce(w, &want)
 	return later(after)
+}
+
+// weight is how much somebody waits for a change of the status.
+type weight int8
+
+const (
+	// nothing differs.
+	nothing weight = iota
+	// detail is what people may look at: counts, messages.
+	detail
+	// notable is what people wait for: whether the Cluster is Available.
+	notable
+	// urgent is what machines wait for, the milestones, and the start of a deletion or pause.
+	urgent
+)
+
+// patience is for how long a change is held back still.
+func (r *Reconciler) patience(w *world, change weight) time.Duration {
+	settling := r.settle.Hold(w.cluster.UID, w.now)
+	switch change {
+	case detail:
+		return max(settling, r.pace.Wait(w.cluster.UID, w.now))
+	case notable:
+		return settling
+	case nothing, urgent:
+	}
+	return 0
 }
 
 func later(after time.Duration) error {
@@ -77,19 +104,29 @@ func (r *Reconciler) announce(w *world, now *clusterv1.ClusterStatus) {
 	}
 }
 
-// compare reports whether the own part of the status differs, and whether somebody waits for the difference: machines for
-// the milestones, people for the start of a deletion or pause.
-func compare(observed, want *clusterv1.ClusterStatus) (urgent, differs bool) {
+// compare reports whether the own part of the status differs, and how much somebody waits for the difference.
+func compare(observed, want *clusterv1.ClusterStatus) weight {
 	is, was := want.DeepCopy(), observed.DeepCopy()
+	turned := func(t string) bool {
+		return conditions.IsTrue(was.Conditions, t) != conditions.IsTrue(is.Conditions, t)
+	}
+	switch {
+	case was.Phase != is.Phase && is.Phase == string(clusterv1.ClusterPhaseDeleting),
+		!equality.Semantic.DeepEqual(was.Initialization, is.Initialization),
+		!equality.Semantic.DeepEqual(was.FailureDomains, is.FailureDomains),
+		turned(clusterv1.PausedCondition):
+		return urgent
+	case turned(clusterv1.AvailableCondition):
+		return notable
+	}
 	same := conditions.EqualOwned(was.Conditions, is.Conditions, owned()...) && conditions.EqualV1Beta1(v1beta1(was).Conditions, v1beta1(is).Conditions)
-	urgent = was.Phase != is.Phase && is.Phase == string(clusterv1.ClusterPhaseDeleting) || !equality.Semantic.DeepEqual(was.Initialization, is.Initialization) ||
-		!equality.Semantic.DeepEqual(was.FailureDomains, is.FailureDomains) ||
-		conditions.IsTrue(was.Conditions, clusterv1.PausedCondition) != conditions.IsTrue(is.Conditions, clusterv1.PausedCondition)
 	wasFailed, isFailed := v1beta1(was), v1beta1(is)
 	wasFailed.Conditions, isFailed.Conditions = nil, nil
-	same = same && equality.Semantic.DeepEqual(wasFailed, isFailed)
 	was.Conditions, is.Conditions, was.Deprecated, is.Deprecated = nil, nil, nil, nil
-	return urgent, urgent || !same || !equality.Semantic.DeepEqual(was, is)
+	if same && equality.Semantic.DeepEqual(wasFailed, isFailed) && equality.Semantic.DeepEqual(was, is) {
+		return nothing
+	}
+	return detail
 }
 
 func v1beta1(s *clusterv1.ClusterStatus) clusterv1.ClusterV1Beta1DeprecatedStatus {

@@ -46,12 +46,14 @@ type authorities struct {
 	message string
 }
 
+// observe reads everything once. It returns nil where there is nothing to do: the object is gone or going, or the cache
+// does not show yet what was written last, whose event will come.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*scene, error) {
 	s := &scene{now: r.Now(), config: &bootstrapv1.KubeadmConfig{}}
 	if err := r.Client.Get(ctx, key, s.config); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	if !s.config.DeletionTimestamp.IsZero() {
+	if !s.config.DeletionTimestamp.IsZero() || r.own.Lags(s.config) {
 		return nil, nil
 	}
 	var err error
