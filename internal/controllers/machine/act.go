@@ -43,7 +43,7 @@ func (r *Reconciler) act(ctx context.Context, w *world) error {
 
 // claim writes the finalizer, the cluster's label and, on a Machine that stands alone, the Cluster as its owner.
 func (r *Reconciler) claim(ctx context.Context, w *world) error {
-	_, err := apply.Metadata(ctx, r.Client, fieldManager, w.machine, func(m metav1.Object) {
+	changed, err := apply.Metadata(ctx, r.Client, fieldManager, w.machine, func(m metav1.Object) {
 		if !slices.Contains(m.GetFinalizers(), clusterv1.MachineFinalizer) {
 			m.SetFinalizers(append(m.GetFinalizers(), clusterv1.MachineFinalizer))
 		}
@@ -56,6 +56,9 @@ func (r *Reconciler) claim(ctx context.Context, w *world) error {
 			})
 		}
 	})
+	if changed {
+		r.written.note(w.machine)
+	}
 	return err
 }
 
@@ -146,6 +149,7 @@ func (r *Reconciler) patchSpec(ctx context.Context, w *world, next *clusterv1.Ma
 		return fmt.Errorf("patch the spec of Machine %s: %w", client.ObjectKeyFromObject(w.machine), err)
 	}
 	w.machine.ResourceVersion, w.machine.Generation, w.machine.Spec = target.ResourceVersion, target.Generation, *next
+	r.written.note(w.machine)
 	return nil
 }
 

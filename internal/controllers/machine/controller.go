@@ -62,6 +62,7 @@ type Reconciler struct {
 	externals *contract.Watches
 	applier   *apply.Applier
 	settling  *settling
+	written   *written
 	lanes     *lanes
 }
 
@@ -78,7 +79,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	}
 	opts.MaxConcurrentReconciles = max(opts.MaxConcurrentReconciles, workers)
 	r.applier = apply.New(r.Client, fieldManager)
-	r.settling, r.lanes = newSettling(r.Settle), newLanes(remoteLanes)
+	r.settling, r.written, r.lanes = newSettling(r.Settle), newWritten(), newLanes(remoteLanes)
 	if err := addIndexes(mgr); err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	w, err := r.observe(ctx, req.NamespacedName)
 	if err != nil || w == nil {
-		return ctrl.Result{}, err
+		return outcome.Result(err)
 	}
 	if !w.paused {
 		err = r.act(ctx, w)

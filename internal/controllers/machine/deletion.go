@@ -142,8 +142,11 @@ func (r *Reconciler) step(ctx context.Context, w *world, f *plan.MachineDeletion
 	case plan.DeleteNode:
 		return r.deleteNode(ctx, w, f)
 	case plan.FinishMachine:
-		_, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, w.machine, clusterv1.MachineFinalizer)
+		removed, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, w.machine, clusterv1.MachineFinalizer)
 		w.finished = err == nil
+		if removed {
+			r.written.note(w.machine)
+		}
 		return false, err
 	}
 	return false, nil

@@ -14,9 +14,13 @@ import (
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/remote"
 )
+
+// lagLook is when to look again at a Machine that the cache is late with, should no event tell.
+const lagLook = time.Second
 
 const (
 	machineKind    = "Machine"
@@ -98,19 +102,25 @@ func (w *world) isControlPlane() bool {
 	return ok
 }
 
-// providerID is the Machine's, or what its infrastructure reports while the Machine has not taken it over.
+// providerID is the Machine's, or what its infrastructure reports when the Machine is about to take it over. Before that
+// it may still change, but when the Machine goes it is all that ties a Node to it.
 func (w *world) providerID() string {
-	if w.machine.Spec.ProviderID != "" {
-		return w.machine.Spec.ProviderID
+	if w.machine.Spec.ProviderID == "" && (w.infraFacts.Provisioned.IsTrue() || w.deleting()) {
+		return w.infraFacts.ProviderID
 	}
-	return w.infraFacts.ProviderID
+	return w.machine.Spec.ProviderID
 }
 
 // observe reads everything about a Machine; nil when it is gone.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*world, error) {
 	machine := &clusterv1.Machine{}
 	if err := r.Client.Get(ctx, key, machine); err != nil {
+		r.settling.settled(key)
+		r.written.forget(key)
 		return nil, client.IgnoreNotFound(err)
+	}
+	if r.written.lags(machine) {
+		return nil, outcome.Quietly(lagLook, "CacheLags", "the cache does not show the last write yet")
 	}
 	w := &world{machine: machine, now: r.Now()}
 	if err := r.observeCluster(ctx, w); err != nil {

@@ -121,19 +121,39 @@ func TestUrgent_NewsThatOthersWaitForAreWrittenAtOnce(t *testing.T) {
 
 func TestSettling_GathersForAWindowAndStartsAnew(t *testing.T) {
 	t.Parallel()
-	s, now := newSettling(time.Second), time.Unix(100, 0)
-	if got := s.hold("a", now); got != time.Second {
+	s, now, a := newSettling(time.Second), time.Unix(100, 0), types.NamespacedName{Name: "a"}
+	if got := s.hold(a, now); got != time.Second {
 		t.Errorf("a first change waits %s", got)
 	}
-	if got := s.hold("a", now.Add(700*time.Millisecond)); got != 300*time.Millisecond {
+	if got := s.hold(a, now.Add(700*time.Millisecond)); got != 300*time.Millisecond {
 		t.Errorf("a later change waits %s", got)
 	}
-	if got := s.hold("a", now.Add(2*time.Second)); got != 0 {
+	if got := s.hold(a, now.Add(2*time.Second)); got != 0 {
 		t.Errorf("what has waited waits %s", got)
 	}
-	s.settled("a")
-	if got := s.hold("a", now.Add(2*time.Second)); got != time.Second {
+	s.settled(a)
+	if got := s.hold(a, now.Add(2*time.Second)); got != time.Second {
 		t.Errorf("the next change waits %s", got)
+	}
+}
+
+func TestWritten_LagsUntilTheCacheShowsTheWrite(t *testing.T) {
+	t.Parallel()
+	of := func(version string) *clusterv1.Machine {
+		return &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}
+	}
+	w := newWritten()
+	if w.lags(of("5")) {
+		t.Error("a Machine that was not written lags")
+	}
+	w.note(of("10"))
+	if !w.lags(of("9")) || w.lags(of("10")) || w.lags(of("9")) {
+		t.Error("it lags just until the write is seen")
+	}
+	w.note(of("20"))
+	w.forget(types.NamespacedName{Name: "a"})
+	if w.lags(of("1")) {
+		t.Error("what is gone lags")
 	}
 }
 

@@ -13,30 +13,30 @@ type settling struct {
 	window time.Duration
 
 	mu    sync.Mutex // guards since
-	since map[types.UID]time.Time
+	since map[types.NamespacedName]time.Time
 }
 
 func newSettling(window time.Duration) *settling {
-	return &settling{window: window, since: map[types.UID]time.Time{}}
+	return &settling{window: window, since: map[types.NamespacedName]time.Time{}}
 }
 
 // hold returns how long the change of an object's status still waits; zero when it is to be written now.
-func (s *settling) hold(uid types.UID, now time.Time) time.Duration {
+func (s *settling) hold(key types.NamespacedName, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	since, pending := s.since[uid]
+	since, pending := s.since[key]
 	if !pending {
-		s.since[uid] = now
+		s.since[key] = now
 		return s.window
 	}
 	return max(0, since.Add(s.window).Sub(now))
 }
 
 // settled says that nothing of an object is pending any more.
-func (s *settling) settled(uid types.UID) {
+func (s *settling) settled(key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.since, uid)
+	delete(s.since, key)
 }
 
 // lanes bounds how much is done in one workload cluster at once.

@@ -36,29 +36,28 @@ func ofDeployment(m *clusterv1.Machine) bool {
 // report writes the status if it differs from what is observed: at once when others wait for the news, else when it has
 // been news for a moment. It returns when to look again.
 func (r *Reconciler) report(ctx context.Context, w *world, err error) error {
-	if w.finished {
-		r.settling.settled(w.machine.UID)
-		return nil
-	}
-	if w.deleting() && !slices.Contains(w.machine.Finalizers, clusterv1.MachineFinalizer) {
+	if w.finished || w.deleting() && !slices.Contains(w.machine.Finalizers, clusterv1.MachineFinalizer) {
 		return nil
 	}
 	desired, again := r.desired(w, err)
 	look := outcome.Quietly(again, "Time", "a condition changes by time alone")
 	if sameStatus(w.machine, desired) {
-		r.settling.settled(w.machine.UID)
+		r.settling.settled(nameOf(w.machine))
 		return look
 	}
 	if !urgent(&w.machine.Status, desired) {
-		if wait := r.settling.hold(w.machine.UID, w.now); wait > 0 {
+		if wait := r.settling.hold(nameOf(w.machine), w.now); wait > 0 {
 			return outcome.Quietly(outcome.Sooner(again, wait), "Settling", "the status gathers changes")
 		}
 	}
-	_, applied := r.applier.ApplyStatus(ctx, w.machine, statusConfiguration(w.machine, desired))
-	if applied != nil {
-		return applied
+	result, failure := r.applier.ApplyStatus(ctx, w.machine, statusConfiguration(w.machine, desired))
+	if failure != nil {
+		return failure
 	}
-	r.settling.settled(w.machine.UID)
+	if result.Object != nil {
+		r.written.note(result.Object)
+	}
+	r.settling.settled(nameOf(w.machine))
 	r.tellChanges(w, desired)
 	return look
 }
@@ -86,7 +85,7 @@ func (r *Reconciler) desired(w *world, err error) (*clusterv1.MachineStatus, tim
 	if m.Status.Phase != s.Phase {
 		s.LastUpdated = metav1.NewTime(w.now.Truncate(time.Second))
 	}
-	if err == nil || w.deleting() {
+	if !failed(err) || w.deleting() {
 		s.ObservedGeneration = m.Generation
 	}
 	s.Deprecated = deprecated(w, slices.Concat(s.Conditions, others))
