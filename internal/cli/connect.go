@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -47,6 +49,9 @@ func (a *app) contextName(config *clientcmdapi.Config) string {
 func (a *app) clientConfig() (clientcmd.ClientConfig, string, error) {
 	rules := a.loadingRules()
 	raw, err := rules.Load()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fault.New(err, "cannot reach a management cluster", "the kubeconfig does not exist", a.kubeconfigPath(), "name another with --kubeconfig, or start a plane: "+a.try("up --detach"))
+	}
 	if err != nil {
 		return nil, "", fault.New(err, "cannot read the kubeconfig", err.Error(), a.kubeconfigPath(), "mend the file, or name another with --kubeconfig")
 	}

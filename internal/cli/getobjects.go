@@ -56,12 +56,12 @@ func (a *app) objectsOf(kind string) (*objects, error) {
 // noKind names the kinds that begin alike.
 func (a *app) noKind(kind string, d discovery.DiscoveryInterface, err error) error {
 	var near []string
-	if lists, errList := d.ServerPreferredResources(); errList == nil {
-		for _, list := range lists {
-			for _, r := range list.APIResources {
-				if len(kind) >= 3 && strings.HasPrefix(r.Name, strings.ToLower(kind)[:3]) && !strings.Contains(r.Name, "/") {
-					near = append(near, r.Name)
-				}
+	// Groups that cannot be read are none to suggest from.
+	lists, _ := discovery.ServerPreferredResources(d)
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			if len(kind) >= 3 && strings.HasPrefix(r.Name, strings.ToLower(kind)[:3]) && !strings.Contains(r.Name, "/") {
+				near = append(near, r.Name)
 			}
 		}
 	}

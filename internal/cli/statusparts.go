@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
+	"slipway.dev/slipway/internal/fault"
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/statedir"
@@ -90,6 +92,10 @@ func (a *app) readyz(ctx context.Context) error {
 
 // shortError is an error in one line for a status.
 func (a *app) shortError(err error) string {
+	var known *fault.Error
+	if errors.As(err, &known) {
+		return known.Cause
+	}
 	if e := a.explainNetwork("", err); e != nil {
 		return e.Cause
 	}
