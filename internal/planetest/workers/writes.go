@@ -92,6 +92,13 @@ type watched struct {
 	writes *Writes
 }
 
+func (c watched) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if err := c.writes.pass("create", obj); err != nil {
+		return err
+	}
+	return c.Client.Create(ctx, obj, opts...)
+}
+
 func (c watched) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	if err := c.writes.pass("patch", obj); err != nil {
 		return err
