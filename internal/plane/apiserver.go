@@ -46,6 +46,8 @@ func startAPIServer(ctx context.Context, s *statedir.Dir, ln net.Listener, gate 
 	front := &config.Aggregator.GenericConfig.Config
 	front.BuildHandlerChainFunc = gate.wrap(front.BuildHandlerChainFunc, loopback.BearerToken)
 	front.EnableMetrics = metrics == nil
+	// With more servers than one, each new kind would wait five seconds until the others have heard of it.
+	config.APIExtensions.ExtraConfig.MasterCount = 1
 	front.ReadyzChecks = append(front.ReadyzChecks, healthz.NamedCheck("slipway", gate.check))
 
 	completed, err := config.Complete()
