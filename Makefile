@@ -10,7 +10,7 @@ HEAVY    := slipway.dev/slipway/internal/plane slipway.dev/slipway/cmd/slipway
 LIGHT     = $(filter-out $(HEAVY),$(shell go list ./...))
 
 .DEFAULT_GOAL := build
-.PHONY: help build kubectl generate lint lint-bin test test-race test-plane test-api oracle verify fresh bench demo clean deflake
+.PHONY: help build kubectl generate lint lint-bin test test-race test-plane test-api oracle vet verify fresh bench demo clean deflake
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,10 +46,14 @@ lint: lint-bin ## run the linters
 	$(BIN)/golangci-lint run ./...
 	cd api && ../$(BIN)/golangci-lint run ./...
 
+vet: ## run go vet
+	CGO_ENABLED=0 go vet ./...
+	cd api && GOWORK=off CGO_ENABLED=0 go vet ./...
+
 fresh: ## fail when generated files or the list of replaced modules are stale
 	@hack/fresh.sh
 
-verify: test lint fresh ## what CI runs
+verify: test vet fresh ## what CI runs
 
 bench: build ## print how fast, how big and how quiet it is
 	@SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) go run ./test/bench $(ARGS)
