@@ -22,7 +22,7 @@ func HandOver(ctx context.Context, reader client.Reader, c client.Client, gvk sc
 	if err := reader.Get(ctx, key, live); err != nil {
 		return fmt.Errorf("get metadata of %s %s: %w", gvk.Kind, key, err)
 	}
-	entries, moved, err := handOver(live.ManagedFields, from, to, keep)
+	entries, moved, err := MoveFields(live.ManagedFields, from, to, keep)
 	if err != nil {
 		return fmt.Errorf("hand over fields of %s %s: %w", gvk.Kind, key, err)
 	}
@@ -41,8 +41,9 @@ func HandOver(ctx context.Context, reader client.Reader, c client.Client, gvk sc
 	return nil
 }
 
-// handOver returns the entries with the fields moved; moved is false where there are none.
-func handOver(entries []metav1.ManagedFieldsEntry, from, to string, keep func(string) bool) (out []metav1.ManagedFieldsEntry, moved bool, err error) {
+// MoveFields is what HandOver does to an object's managed fields: it returns them with labels and annotations of one
+// manager moved to another; moved is false where there are none.
+func MoveFields(entries []metav1.ManagedFieldsEntry, from, to string, keep func(string) bool) (out []metav1.ManagedFieldsEntry, moved bool, err error) {
 	for _, e := range entries {
 		if e.Manager != from || e.Subresource != "" || e.FieldsV1 == nil {
 			out = append(out, e)

@@ -32,7 +32,7 @@ const (
 	setManager = "capi-machinedeployment"
 )
 
-// statusInterval spaces out status writes that change nothing but messages.
+// statusInterval spaces out status writes of what need not be told at once.
 const statusInterval = time.Second
 
 // Reconciler makes MachineDeployments so.

@@ -33,7 +33,7 @@ const (
 	metadataManager = "capi-machineset-metadata"
 )
 
-// statusInterval spaces out status writes that change nothing but messages.
+// statusInterval spaces out status writes of what need not be told at once.
 const statusInterval = time.Second
 
 // Reconciler makes MachineSets so.

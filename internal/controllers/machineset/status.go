@@ -46,7 +46,7 @@ func (r *Reconciler) report(ctx context.Context, s *scene, acted error) error {
 	urgent, differs := compare(s.set.Status, status)
 	if differs && !urgent {
 		if left := r.pace.Wait(s.set.UID, s.now); left > 0 {
-			return outcome.Quietly(left, "Paced", "only messages changed")
+			return outcome.Quietly(left, "Paced", "what changed may wait")
 		}
 	}
 	if differs {
@@ -70,17 +70,24 @@ func (r *Reconciler) write(ctx context.Context, s *scene, status clusterv1.Machi
 	return err
 }
 
-// compare reports whether the own part of the status differs, and whether in more than messages.
+// prompt are the conditions whose change is told at once. The others, the counters and all messages change with every
+// step of every Machine, and may wait a moment for the next step.
+func prompt() []string {
+	return []string{clusterv1.DeletingCondition, clusterv1.PausedCondition}
+}
+
+// compare reports whether the own part of the status differs, and whether in something that is told at once.
 func compare(observed, want clusterv1.MachineSetStatus) (urgent, differs bool) {
 	same := conditions.EqualOwned(observed.Conditions, want.Conditions, owned()...)
 	was, is := v1beta1(observed), v1beta1(want)
 	same = same && conditions.EqualV1Beta1(was.Conditions, is.Conditions)
-	urgent = !conditions.EqualOwned(conditions.WithoutMessages(observed.Conditions), conditions.WithoutMessages(want.Conditions), owned()...)
+	urgent = observed.ObservedGeneration != want.ObservedGeneration ||
+		!conditions.EqualOwned(promptOf(observed.Conditions), promptOf(want.Conditions))
 	was.Conditions, is.Conditions = nil, nil
 	observed.Conditions, want.Conditions = nil, nil
 	observed.Deprecated, want.Deprecated = nil, nil
 	counters := equality.Semantic.DeepEqual(observed, want) && equality.Semantic.DeepEqual(was, is)
-	return urgent || !counters, !same || !counters
+	return urgent, !same || !counters
 }
 
 func v1beta1(status clusterv1.MachineSetStatus) clusterv1.MachineSetV1Beta1DeprecatedStatus {
@@ -88,6 +95,10 @@ func v1beta1(status clusterv1.MachineSetStatus) clusterv1.MachineSetV1Beta1Depre
 		return clusterv1.MachineSetV1Beta1DeprecatedStatus{}
 	}
 	return *status.Deprecated.V1Beta1
+}
+
+func promptOf(conds []metav1.Condition) []metav1.Condition {
+	return conditions.WithoutMessages(conditions.Only(conds, prompt()...))
 }
 
 // status is what the set's status has to be, and when that changes by time alone; zero for never.
