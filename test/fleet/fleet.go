@@ -2,6 +2,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -26,7 +27,7 @@ type Spec struct {
 	Version string
 	// ControlPlane and Workers are the numbers of machines.
 	ControlPlane, Workers int32
-	// Boot is how long a machine takes to boot; nil leaves it to the provider.
+	// Boot is how long a machine takes to boot; nil is one second, the provider's default.
 	Boot *metav1.Duration
 	// ECDSA makes keys that cost little; else they are RSA-2048, the product's default.
 	ECDSA bool
@@ -48,7 +49,8 @@ func (s Spec) Objects() []client.Object {
 	}}
 	machines := func(name string) *infrav1.SimMachineTemplate {
 		t := &infrav1.SimMachineTemplate{ObjectMeta: meta(name)}
-		t.Spec.Template.Spec.BootDelay = s.Boot
+		// Never an empty spec: the API server wants to see one.
+		t.Spec.Template.Spec.BootDelay = cmp.Or(s.Boot, &metav1.Duration{Duration: time.Second})
 		return t
 	}
 	cp := &controlplanev1.KubeadmControlPlane{ObjectMeta: meta(s.Name + "-cp")}
