@@ -9,9 +9,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/contract"
-	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/outcome"
-	"slipway.dev/slipway/internal/remote"
 	"slipway.dev/slipway/internal/replicas"
 )
 
@@ -204,46 +202,6 @@ func (w *world) deletingCondition() metav1.Condition {
 	}
 	return conditions.True(t, w.deletion.Reason, w.deletion.Message)
 }
-
-// probeFailures are how many attempts may fail before a cluster that was known to answer counts as silent, where this
-// process has never reached it.
-const probeFailures = 5
-
-// remoteProbe tells whether the workload cluster answers. What was known before this process started stays until this
-// process knows better, and a silence that lasts is told in the words it began with.
-func (w *world) remoteProbe(grace time.Duration, acted error) metav1.Condition {
-	const t = clusterv1.ClusterRemoteConnectionProbeCondition
-	was := conditions.Find(w.cluster.Status.Conditions, t)
-	reached, s := was != nil && was.Status == metav1.ConditionTrue, w.connection
-	silent := func(message string) metav1.Condition {
-		return conditions.False(t, clusterv1.ClusterRemoteConnectionProbeFailedReason, message)
-	}
-	if s.EverConnected() && s.FailingFor(w.now) < grace && w.hasKubeconfig {
-		return conditions.True(t, clusterv1.ClusterRemoteConnectionProbeSucceededReason, "")
-	}
-	if !w.hasKubeconfig {
-		if wait, ok := outcome.AsWait(acted); ok && wait.Reason == reasonWaitingForCertificate {
-			return silent(wait.Message)
-		}
-		return silent(fmt.Sprintf("Waiting for Secret %s, which says how to reach the cluster", kubeconfig.SecretName(w.cluster.Name)))
-	}
-	if s.State == remote.Malformed {
-		return silent(fmt.Sprintf("Secret %s cannot be used: %s", kubeconfig.SecretName(w.cluster.Name), s.LastError))
-	}
-	switch {
-	case reached && !s.EverConnected() && s.ConsecutiveFailures < probeFailures:
-		return *was
-	case reached || s.EverConnected():
-		if was != nil && was.Status == metav1.ConditionFalse && was.Message != notYetConnected {
-			return *was
-		}
-		return silent(fmt.Sprintf("The cluster has not answered for more than %s: %s", grace, s.LastError))
-	default:
-		return silent(notYetConnected)
-	}
-}
-
-const notYetConnected = "The cluster has not answered yet"
 
 // available sums up. While the Cluster is being deleted it is no issue that parts of it are gone already.
 func (w *world) available(want []metav1.Condition) metav1.Condition {

@@ -46,6 +46,11 @@ func (r *Reconciler) delete(ctx context.Context, w *world) error {
 			return orWait(err)
 		}
 	}
+	return r.step(ctx, w, objects)
+}
+
+// step does what is planned.
+func (r *Reconciler) step(ctx context.Context, w *world, objects map[descendantKey]client.Object) error {
 	for _, d := range w.deletion.Delete {
 		if err := provision.Remove(ctx, r.Client, objects[descendantKey{d.Kind, d.Name}]); err != nil {
 			return err

@@ -117,7 +117,7 @@ func (w *world) initialized() {
 	w.initialization(clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: new(true), ControlPlaneInitialized: new(true)})
 }
 
-// node makes a Machine and its KubeadmConfig, as a user does.
+// machine makes a Machine and its KubeadmConfig, as a user does.
 func (w *world) machine(name string, controlPlane bool, change ...func(*bootstrapv1.KubeadmConfig)) *bootstrapv1.KubeadmConfig {
 	w.Helper()
 	c := &bootstrapv1.KubeadmConfig{

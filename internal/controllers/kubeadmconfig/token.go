@@ -32,15 +32,12 @@ func (r *Reconciler) keepToken(ctx context.Context, s *scene) error {
 	if s.machine == nil || s.cluster == nil || r.spent.has(s.config.UID) {
 		return nil
 	}
-	joined := s.machine.Status.NodeRef.IsDefined()
-	text := ""
-	if config.NeedsToken(&s.config.Spec) {
-		text = s.token()
-	}
-	if text == "" || joined && s.now.Sub(s.machine.CreationTimestamp.Time) > spentAfter {
+	text := s.token()
+	if text == "" || !config.NeedsToken(&s.config.Spec) || s.longJoined() {
 		r.spent.add(s.config.UID)
 		return nil
 	}
+	joined := s.machine.Status.NodeRef.IsDefined()
 	if !joined && !s.machine.DeletionTimestamp.IsZero() {
 		return nil // The token ends by itself soon.
 	}
@@ -51,9 +48,11 @@ func (r *Reconciler) keepToken(ctx context.Context, s *scene) error {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	workload, err := r.Clusters.Client(ctx, s.clusterKey())
-	if err == nil && joined {
+	switch {
+	case err != nil:
+	case joined:
 		err = r.removeToken(ctx, s, workload, t)
-	} else if err == nil {
+	default:
 		err = r.refreshToken(ctx, s, workload, t)
 	}
 	if errors.Is(err, remote.ErrNotConnected) {
@@ -61,6 +60,11 @@ func (r *Reconciler) keepToken(ctx context.Context, s *scene) error {
 		return s.notConnected()
 	}
 	return err
+}
+
+// longJoined reports whether the machine has joined so long ago that its token has ended by itself.
+func (s *scene) longJoined() bool {
+	return s.machine.Status.NodeRef.IsDefined() && s.now.Sub(s.machine.CreationTimestamp.Time) > spentAfter
 }
 
 func (s *scene) notConnected() error {
