@@ -25,6 +25,8 @@ func (a *app) consentByName(ctx context.Context, name, confirmed string) error {
 		return nil
 	case a.flags.yes && confirmed != "":
 		return refused(what, fmt.Sprintf("--confirm names another: %q", confirmed), "--confirm "+confirmed, inScripts)
+	case a.flags.yes:
+		return refused(what, "what is lost cannot be brought back, so --yes alone is not enough: the name is needed too", "--yes", inScripts)
 	case !a.canAsk():
 		return refused(what, "nobody is there to confirm it, since standard input is no terminal", "", inScripts)
 	}

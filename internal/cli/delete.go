@@ -72,8 +72,7 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 	}
 	a.tellDeletion(key, s)
 	if opts.dryRun {
-		_, err := fmt.Fprintf(a.out, "cluster/%s deleted (dry run)\n", key.Name)
-		return err
+		return a.mutated(kindCluster, key.Name, "deleted", true)
 	}
 	if s.Object.DeletionTimestamp.IsZero() {
 		if err := a.consentByName(ctx, key.Name, opts.confirm); err != nil {
@@ -85,7 +84,7 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete cluster %s: %w", key, err)
 	}
-	if _, err := fmt.Fprintf(a.out, "cluster/%s deletion requested\n", key.Name); err != nil {
+	if err := a.mutated(kindCluster, key.Name, "deletion requested", false); err != nil {
 		return err
 	}
 	if err := a.forgetContext(key); err != nil {

@@ -48,6 +48,25 @@ func (a *app) printStructured(v any) error {
 	return err
 }
 
+// printLine prints a value as one line of JSON.
+func (a *app) printLine(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the output: %w", err)
+	}
+	_, err = fmt.Fprintln(a.out, string(b))
+	return err
+}
+
+// checkOutput refuses a value of -o that no command knows.
+func (a *app) checkOutput() error {
+	known := []string{outputText, outputWide, outputJSON, outputYAML, outputName, outputDot, outputJSONL}
+	if slices.Contains(known, a.flags.output) || strings.HasPrefix(a.flags.output, outputJSONPath) {
+		return nil
+	}
+	return fault.New(nil, "cannot read the flags", fmt.Sprintf("there is no output %q", a.flags.output), "-o "+a.flags.output, "-o "+strings.Join(known[1:], "|")+"|"+outputJSONPath)
+}
+
 // structured tells whether -o asks for JSON or YAML.
 func (a *app) structured() bool { return a.flags.output == outputJSON || a.flags.output == outputYAML }
 

@@ -34,11 +34,30 @@ func nested(value any, path ...string) map[string]any {
 	return out
 }
 
+// changeDocument is what happened to an object, as JSON.
+type changeDocument struct {
+	typeMeta
+	// Object is kind/name, Change a past participle, with what it says more.
+	Object string `json:"object"`
+	Change string `json:"change"`
+	DryRun bool   `json:"dryRun,omitempty"`
+}
+
 // mutated prints what happened to an object, as kind/name and a past participle.
 func (a *app) mutated(kind, name, participle string, dryRun bool) error {
+	object := kind + "/" + name
+	switch a.flags.output {
+	case outputJSON, outputYAML:
+		return a.printStructured(changeDocument{typeMeta{viewAPIVersion, "Change"}, object, participle, dryRun})
+	case outputJSONL:
+		return a.printLine(changeDocument{typeMeta{viewAPIVersion, "Change"}, object, participle, dryRun})
+	case outputName:
+		_, err := fmt.Fprintln(a.out, object)
+		return err
+	}
 	if dryRun {
 		participle += " (dry run)"
 	}
-	_, err := fmt.Fprintf(a.out, "%s/%s %s\n", kind, name, participle)
+	_, err := fmt.Fprintf(a.out, "%s %s\n", object, participle)
 	return err
 }

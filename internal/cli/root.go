@@ -74,7 +74,7 @@ func (a *app) globalFlags(f *pflag.FlagSet) {
 	f.StringVar(&g.context, "context", "", "context of the management cluster (default $SLIPWAY_CONTEXT, else \"slipway\" if there is one, else the current context)")
 	f.StringVarP(&g.namespace, "namespace", "n", "", "namespace (default the context's, else \"default\")")
 	f.BoolVarP(&g.allNamespaces, "all-namespaces", "A", false, "all namespaces")
-	f.StringVarP(&g.output, "output", "o", "", "output format: json, yaml and, where it makes sense, wide, name, jsonpath=, dot")
+	f.StringVarP(&g.output, "output", "o", "", "output format: json, yaml and, where it makes sense, wide, name, jsonpath=, dot; jsonl prints progress, one object a change")
 	f.BoolVar(&g.noHeaders, "no-headers", false, "tables without a header")
 	f.BoolVarP(&g.quiet, "quiet", "q", false, "only data and errors")
 	f.BoolVarP(&g.yes, "yes", "y", false, "consent given beforehand")
@@ -89,5 +89,5 @@ func (a *app) prepare(*cobra.Command) error {
 		return fault.New(nil, "cannot read the flags", "there is no colour mode "+a.flags.color, "--color", "--color "+strings.Join(modes, "|"))
 	}
 	a.openStreams()
-	return nil
+	return a.checkOutput()
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -17,6 +19,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
+	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 )
 
@@ -34,6 +38,13 @@ func (c canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, found := c[key]
+	if r.Method == http.MethodPatch && !found {
+		// An object that is applied is answered as it was sent.
+		// The body is read whole first: an answer that has begun closes it.
+		sent, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(sent)
+		return
+	}
 	if !found {
 		w.WriteHeader(http.StatusNotFound)
 		answer = metav1.Status{
@@ -51,13 +62,20 @@ func knownKinds() canned {
 	}
 	core := metav1.GroupVersionForDiscovery{GroupVersion: clusterv1.GroupVersion.String(), Version: "v1beta2"}
 	controlPlane := metav1.GroupVersionForDiscovery{GroupVersion: controlplanev1.GroupVersion.String(), Version: "v1beta2"}
+	infrastructure := metav1.GroupVersionForDiscovery{GroupVersion: infrav1.GroupVersion.String(), Version: "v1alpha1"}
+	bootstrap := metav1.GroupVersionForDiscovery{GroupVersion: bootstrapv1.GroupVersion.String(), Version: "v1beta2"}
 	resource := func(plural, singular, kind string, short ...string) metav1.APIResource {
 		return metav1.APIResource{Name: plural, SingularName: singular, Kind: kind, Namespaced: true, ShortNames: short, Verbs: metav1.Verbs{"get", "list", "watch", "patch", "delete"}}
 	}
 	c := canned{
-		"/api":    metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}},
-		"/apis":   metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{group(core, clusterv1.GroupVersion.Group), group(controlPlane, controlplanev1.GroupVersion.Group)}},
-		"/api/v1": metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "v1"},
+		"/api": metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}},
+		"/apis": metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{
+			group(core, clusterv1.GroupVersion.Group), group(controlPlane, controlplanev1.GroupVersion.Group),
+			group(infrastructure, infrav1.GroupVersion.Group), group(bootstrap, bootstrapv1.GroupVersion.Group),
+		}},
+		"/api/v1": metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "v1", APIResources: []metav1.APIResource{
+			{Name: "secrets", SingularName: "secret", Kind: "Secret", Namespaced: true, Verbs: metav1.Verbs{"get", "list"}},
+		}},
 		"/apis/" + core.GroupVersion: metav1.APIResourceList{
 			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: core.GroupVersion,
 			APIResources: []metav1.APIResource{
@@ -69,6 +87,14 @@ func knownKinds() canned {
 			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: controlPlane.GroupVersion,
 			APIResources: []metav1.APIResource{resource("kubeadmcontrolplanes", "kubeadmcontrolplane", "KubeadmControlPlane", "kcp")},
 		},
+	}
+	c["/apis/"+infrastructure.GroupVersion] = metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: infrastructure.GroupVersion,
+		APIResources: []metav1.APIResource{resource("simclusters", "simcluster", "SimCluster"), resource("simmachinetemplates", "simmachinetemplate", "SimMachineTemplate")},
+	}
+	c["/apis/"+bootstrap.GroupVersion] = metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: bootstrap.GroupVersion,
+		APIResources: []metav1.APIResource{resource("kubeadmconfigtemplates", "kubeadmconfigtemplate", "KubeadmConfigTemplate")},
 	}
 	const namespaced = "/namespaces/default/"
 	empty := map[string]string{"clusters": "ClusterList", "machines": "MachineList", "machinedeployments": "MachineDeploymentList", "machinesets": "MachineSetList"}
@@ -109,7 +135,13 @@ type result struct {
 }
 
 // run runs the program against canned answers; nil answers means that there is no management cluster.
-func run(t *testing.T, answers canned, args ...string) result {
+func run(t *testing.T, answers http.Handler, args ...string) result {
+	t.Helper()
+	return runUntil(t.Context(), t, answers, args...)
+}
+
+// runUntil is run with a context whose end is the user's Ctrl-C.
+func runUntil(ctx context.Context, t *testing.T, answers http.Handler, args ...string) result {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "config")
 	if answers != nil {
@@ -125,7 +157,7 @@ func run(t *testing.T, answers canned, args ...string) result {
 	}
 	home := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	code := Run(t.Context(), Environment{
+	code := Run(ctx, Environment{
 		Args: append([]string{"slipway", "--kubeconfig", kubeconfig}, args...), Stdin: &bytes.Buffer{}, Stdout: &stdout, Stderr: &stderr,
 		Now: func() time.Time { return noon },
 		Getenv: func(name string) string {

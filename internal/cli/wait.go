@@ -69,6 +69,8 @@ type waiter struct {
 	report *progress.Reporter
 	last   *view.Snapshot
 	result error
+	// told are the states that -o jsonl has printed.
+	told map[string]view.Status
 }
 
 // await waits for a goal and shows the cluster's tree meanwhile, or one line a change.
@@ -152,10 +154,14 @@ func (w *waiter) explainShort(err error) string {
 
 // show draws the tree, or prints the lines that changed.
 func (w *waiter) show(s *view.Snapshot) {
-	if w.flags.quiet || s == nil {
+	if s == nil || w.flags.quiet && w.flags.output != outputJSONL {
 		return
 	}
 	tree := s.Tree(view.TreeOptions{}, w.now())
+	if w.flags.output == outputJSONL {
+		w.tell(tree)
+		return
+	}
 	if w.report.Live() {
 		lines := treeLines(tree, w.now())
 		foot := fmt.Sprintf("%s   Ctrl-C stops watching, not the work", progress.Duration(w.report.Elapsed()))
@@ -177,6 +183,31 @@ func (w *waiter) changesOf(n *view.Node) {
 	}
 	for _, c := range n.Children {
 		w.changesOf(c)
+	}
+}
+
+// progressDocument is one change, for tools.
+type progressDocument struct {
+	typeMeta
+	Time   time.Time   `json:"time"`
+	Object string      `json:"object"`
+	Status view.Status `json:"status"`
+}
+
+// tell prints an object for every object whose state or message changed.
+func (w *waiter) tell(n *view.Node) {
+	if w.told == nil {
+		w.told = map[string]view.Status{}
+	}
+	if n.Status != nil {
+		if last, found := w.told[title(n)]; !found || last.State != n.Status.State || last.Message != n.Status.Message {
+			w.told[title(n)] = *n.Status
+			// A reader that has gone is no reason to stop the wait's verdict.
+			_ = w.printLine(progressDocument{typeMeta{viewAPIVersion, "Progress"}, w.now().UTC(), title(n), *n.Status})
+		}
+	}
+	for _, c := range n.Children {
+		w.tell(c)
 	}
 }
 
