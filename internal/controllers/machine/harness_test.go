@@ -217,7 +217,7 @@ func (w *world) edit(role, name string, fields map[string]any) {
 	}
 }
 
-// boot has the fake bootstrap provider be done.
+// bootstrapped has the fake bootstrap provider be done.
 func (w *world) bootstrapped(name string) {
 	w.Helper()
 	done := "status.initialization.dataSecretCreated"
@@ -347,15 +347,20 @@ type counting struct {
 }
 
 func (c counting) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	c.record("", obj, patch)
-	return c.Client.Patch(ctx, obj, patch, opts...)
+	err := c.Client.Patch(ctx, obj, patch, opts...)
+	c.record("", obj, patch, err)
+	return err
 }
 
 func (c counting) SubResource(name string) client.SubResourceClient {
 	return countingStatus{c.Client.SubResource(name), c, name}
 }
 
-func (c counting) record(subresource string, obj client.Object, patch client.Patch) {
+// record counts a write that was accepted.
+func (c counting) record(subresource string, obj client.Object, patch client.Patch, failure error) {
+	if failure != nil {
+		return
+	}
 	data, err := patch.Data(obj)
 	if err != nil {
 		data = []byte(err.Error())
@@ -370,6 +375,7 @@ type countingStatus struct {
 }
 
 func (c countingStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	c.counting.record("/"+c.name, obj, patch)
-	return c.SubResourceClient.Patch(ctx, obj, patch, opts...)
+	err := c.SubResourceClient.Patch(ctx, obj, patch, opts...)
+	c.counting.record("/"+c.name, obj, patch, err)
+	return err
 }
