@@ -79,3 +79,26 @@ func (a *app) reachableVersions(ctx context.Context, args []string) []string {
 	}
 	return reachable
 }
+
+// completeKinds offers the kinds that people look at most, then the names of clusters.
+func (a *app) completeKinds(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 && isClusterKind(args[0]) {
+		return a.completeClusters(cmd, nil, typed)
+	}
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{
+		"clusters", "machines", "machinedeployments", "machinesets", "kubeadmcontrolplanes", "kubeadmconfigs",
+		"simclusters", "simmachines", "simmachinetemplates", "machinehealthchecks", "machinedrainrules",
+	}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeContexts offers the contexts of the kubeconfig.
+func (a *app) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	raw, err := a.loadingRules().Load()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return sortedKeys(raw.Contexts), cobra.ShellCompDirectiveNoFileComp
+}

@@ -37,6 +37,7 @@ that its API server defines. Kinds go by their plural, singular or short name, a
 
   # For tools
   slipway get clusters -o json`,
+		ValidArgsFunction: a.completeKinds,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(cmd, "the kind is missing, such as clusters or machines")

@@ -37,6 +37,9 @@ func rootCommand(a *app) *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	a.globalFlags(root.PersistentFlags())
+	completeFlag(root, "output", []string{outputWide, outputJSON, outputYAML, outputName, outputJSONPath, outputDot, outputJSONL})
+	completeFlag(root, "color", []string{string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)})
+	_ = root.RegisterFlagCompletionFunc("context", a.completeContexts)
 	root.AddGroup(
 		&cobra.Group{ID: groupPlane, Title: "The management plane:"},
 		&cobra.Group{ID: groupCluster, Title: "Clusters:"},

@@ -38,7 +38,8 @@ Machines that are Ready are folded into a count; what is in trouble is shown, an
 
   # As a picture
   slipway tree demo -o dot | dot -Tsvg > demo.svg`,
-		Args: oneArg("the name of a cluster"),
+		Args:              oneArg("the name of a cluster"),
+		ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.allowOutput(cmd, outputWide, outputJSON, outputYAML, outputDot); err != nil {
 				return err

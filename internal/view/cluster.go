@@ -109,7 +109,7 @@ func (c Cluster) changing(available metav1.Condition, now time.Time) Status {
 		case s.State == Working && part.replicas != part.desired:
 			s.Message = fmt.Sprintf("Scaling %s: %s", part.noun, part.progress())
 		case s.State == Working || s.State == Stuck:
-			s.Message = fmt.Sprintf("%s: %s", upperFirst(part.noun), part.progress())
+			s.Message = fmt.Sprintf("%s: %s", upperFirst(part.noun), lowerFirst(s.Message))
 		}
 		if s.State != Ready {
 			return s

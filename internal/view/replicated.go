@@ -101,7 +101,12 @@ func (r replicated) status(now time.Time) Status {
 	case r.outdated():
 		return late(Status{State: Working, Message: r.replacing(), Since: r.latest()}, expectedRollout, now)
 	default:
-		return late(Status{State: Working, Message: r.progress(), Since: r.latest()}, expectedReady, now)
+		s := late(Status{State: Working, Message: r.progress(), Since: r.latest()}, expectedReady, now)
+		if why := reported(find(r.conditions, clusterv1.MachinesReadyCondition).Message); s.State == Stuck && why != "" {
+			// While machines come up they all report what is missing, which says nothing; later it is the reason.
+			s.Message += ", " + lowerFirst(why)
+		}
+		return s
 	}
 }
 
@@ -112,15 +117,12 @@ func (r replicated) replacing() string {
 // progress says how far the machines are, and what the controller says beyond that.
 func (r replicated) progress() string {
 	text := Count{r.available, r.desired}.String()
-	machines := find(r.conditions, clusterv1.MachinesReadyCondition)
 	scaling := find(r.conditions, clusterv1.ScalingUpCondition)
 	switch {
 	case r.replicas > r.desired:
 		return fmt.Sprintf("%s, %d to remove", text, r.replicas-r.desired)
 	case r.replicas < r.desired && scaling.Status == metav1.ConditionTrue && scaling.Message != "":
 		return text + ", " + lowerFirst(Flatten(scaling.Message))
-	case r.replicas == r.desired && machines.Status == metav1.ConditionFalse && reported(machines.Message) != "":
-		return text + ", " + lowerFirst(reported(machines.Message))
 	default:
 		return text
 	}
