@@ -181,11 +181,16 @@ func (r *Reconciler) tellUnhealthy(s *scene) {
 // tearDown deletes the Machines once no worker needs them, and lets the control plane go when none is left.
 func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 	p := plan.ControlPlaneDeletion(s.workers, s.workersRead, s.machineFacts())
+	if len(s.workers) > 0 || s.workersRead != plan.True {
+		return nil
+	}
+	// A Machine that the cache does not show yet would be left to the garbage collector, with a hook that nobody drops.
+	if err := r.fresh(ctx, s); err != nil {
+		return err
+	}
 	var errs []error
-	if len(s.workers) == 0 && s.workersRead == plan.True {
-		for _, m := range s.machines {
-			errs = append(errs, r.dropHook(ctx, s, m))
-		}
+	for _, m := range s.machines {
+		errs = append(errs, r.dropHook(ctx, s, m))
 	}
 	var gone []string
 	for _, name := range p.Delete {
@@ -200,10 +205,6 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 			conditions.Count(len(gone), "Machine"), plan.NameList(gone))
 	}
 	if err := errors.Join(errs...); err != nil || !p.Finish {
-		return err
-	}
-	// A Machine that the cache does not show yet would be left to the garbage collector, with a hook that nobody drops.
-	if err := r.fresh(ctx, s); err != nil {
 		return err
 	}
 	if _, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, s.kcp, controlplanev1.KubeadmControlPlaneFinalizer); err != nil {

@@ -54,19 +54,21 @@ func waitsForHook(m *clusterv1.Machine) bool {
 
 func (r *Reconciler) leaveOne(ctx context.Context, s *scene, m *machine) error {
 	facts := plan.LeaveFacts{Machine: m.Name, Others: s.others(m), EtcdManaged: s.etcdManaged(), OtherHooks: otherHooks(m.Machine)}
-	if p := plan.LeaveEtcd(facts); p.Step == plan.LeaveDone {
+	p := plan.LeaveEtcd(facts)
+	if p.Step == plan.LeaveDone {
 		return r.dropHook(ctx, s, m)
-	} else if p.Step == plan.LeaveWaitHooks {
+	}
+	if p.Step == plan.LeaveWaitHooks {
 		s.held = append(s.held, fmt.Sprintf("Machine %s: %s", m.Name, p.Reason))
-		return nil // Its removal is an event.
+		return nil // Their removal is an event.
 	}
 	door, err := r.Clusters.Etcd(ctx, s.key, s.leavingNodes()...)
-	if errors.Is(err, remote.ErrEtcdUnmanaged) {
-		s.hold(m, "The key of the cluster's etcd CA is missing, so the member stays")
-		return nil
-	}
 	if err != nil {
-		s.hold(m, "The etcd members could not be read, so the member stays")
+		why := "The etcd members could not be read, so the member stays"
+		if errors.Is(err, remote.ErrEtcdUnmanaged) {
+			why = "The key of the cluster's etcd CA is missing, so the member stays"
+		}
+		s.hold(m, why)
 		return nil
 	}
 	defer door.Close()
@@ -76,26 +78,31 @@ func (r *Reconciler) leaveOne(ctx context.Context, s *scene, m *machine) error {
 			return err
 		}
 		facts.Etcd = s.etcdFacts(members, true)
-		p := plan.LeaveEtcd(facts)
-		switch p.Step {
-		case plan.LeaveDone:
-			return r.dropHook(ctx, s, m)
-		case plan.LeaveMoveLeader:
-			err = door.MoveLeader(ctx, p.To)
-		case plan.LeaveRemoveMember:
-			if err = door.RemoveMember(ctx, p.Member); err == nil {
-				r.Recorder.Eventf(s.kcp, m.Machine, corev1.EventTypeNormal, events.LeftEtcd, events.LeaveEtcd, "Removed the etcd member of Machine %s", m.Name)
-			}
-		case plan.LeaveRefused, plan.LeaveWaitHooks:
-			s.hold(m, p.Reason)
-			return nil
-		}
-		if err != nil {
+		if done, err := r.leaveStep(ctx, s, m, door, plan.LeaveEtcd(facts)); done || err != nil {
 			return err
 		}
 	}
 	s.after = outcome.Sooner(s.after, settleInterval)
 	return nil
+}
+
+// leaveStep makes one step, and reports whether there is none after it for now.
+func (r *Reconciler) leaveStep(ctx context.Context, s *scene, m *machine, door *remote.Etcd, p plan.LeavePlan) (bool, error) {
+	switch p.Step {
+	case plan.LeaveDone:
+		return true, r.dropHook(ctx, s, m)
+	case plan.LeaveMoveLeader:
+		return false, door.MoveLeader(ctx, p.To)
+	case plan.LeaveRemoveMember:
+		if err := door.RemoveMember(ctx, p.Member); err != nil {
+			return false, err
+		}
+		r.Recorder.Eventf(s.kcp, m.Machine, corev1.EventTypeNormal, events.LeftEtcd, events.LeaveEtcd, "Removed the etcd member of Machine %s", m.Name)
+	case plan.LeaveRefused, plan.LeaveWaitHooks:
+		s.hold(m, p.Reason)
+		return true, nil
+	}
+	return false, nil
 }
 
 // hold notes why a Machine stays in etcd, and looks again soon.
