@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -15,6 +16,17 @@ import (
 type Getter interface {
 	// Get returns the object that a reference names in the namespace.
 	Get(ctx context.Context, ref clusterv1.ContractVersionedObjectReference, namespace string) (*contract.Object, error)
+}
+
+// unreadRecheck is how soon a control plane that could not be read is looked at again: installing its kind makes no event.
+const unreadRecheck = 30 * time.Second
+
+// Recheck returns when to look again because the facts may change without an event; zero for never.
+func Recheck(f plan.PreflightFacts) time.Duration {
+	if f.ControlPlane != "" && f.ControlPlaneRead == plan.Unknown {
+		return unreadRecheck
+	}
+	return 0
 }
 
 // PreflightFacts reads what decides whether workers of the template may be made now. Skip is the value of the

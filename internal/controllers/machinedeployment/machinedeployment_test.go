@@ -414,7 +414,8 @@ func TestMachineDeployment_GoesOnWhereItWasKilled(t *testing.T) {
 				writes, _ := run(t, w)
 				writes.DieAfter(lives)
 				planetest.Eventually(t, func(ctx context.Context) error {
-					if w.Get(ctx, client.ObjectKeyFromObject(d), d); writes.Dead() || d.Annotations[clusterv1.RevisionAnnotation] == "2" && d.Status.ObservedGeneration == d.Generation {
+					w.Must(w.Get(ctx, client.ObjectKeyFromObject(d), d))
+					if writes.Dead() || d.Annotations[clusterv1.RevisionAnnotation] == "2" && d.Status.ObservedGeneration == d.Generation {
 						return nil
 					}
 					return fmt.Errorf("%d writes", len(writes.Log()))

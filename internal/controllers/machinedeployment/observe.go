@@ -41,6 +41,8 @@ type scene struct {
 	bootstrap, infrastructure provision.Template
 	// held are the messages of the preflight checks that new Machines would fail.
 	held []string
+	// recheck is when the checks may pass without an event that tells; zero for never.
+	recheck time.Duration
 
 	// plan is what is decided; planned is false where nothing could be.
 	plan    plan.RolloutPlan
@@ -84,7 +86,8 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*scene,
 	s.infrastructure = provision.ReadTemplate(ctx, r.templates, template.Spec.InfrastructureRef, key.Namespace)
 	if s.cluster != nil {
 		skip := provision.SkipAnnotation(s.deployment.Annotations, s.bootstrap)
-		s.held = plan.PreflightMessages(plan.Preflight(provision.PreflightFacts(ctx, r.controlPlanes, s.cluster, template, skip)))
+		facts := provision.PreflightFacts(ctx, r.controlPlanes, s.cluster, template, skip)
+		s.held, s.recheck = plan.PreflightMessages(plan.Preflight(facts)), provision.Recheck(facts)
 	}
 	s.decide()
 	return s, nil

@@ -131,7 +131,7 @@ func (s *scene) status(acted error) (clusterv1.MachineDeploymentStatus, time.Dur
 	if s.inPlace && !failed(acted) {
 		status.ObservedGeneration = d.Generation
 	}
-	after = outcome.Sooner(after, stale)
+	after = outcome.Sooner(s.recheck, outcome.Sooner(after, stale))
 	if !s.plan.CheckAt.IsZero() {
 		after = outcome.Sooner(after, max(time.Second, s.plan.CheckAt.Sub(s.now)))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +47,7 @@ func (r *Reconciler) act(ctx context.Context, s *scene) error {
 // claim writes what has to be on the MachineSet before anything is made for it.
 func (r *Reconciler) claim(ctx context.Context, s *scene) error {
 	_, err := apply.Metadata(ctx, r.Client, fieldManager, s.set, func(m metav1.Object) {
-		if !contains(m.GetFinalizers(), clusterv1.MachineSetFinalizer) {
+		if !slices.Contains(m.GetFinalizers(), clusterv1.MachineSetFinalizer) {
 			m.SetFinalizers(append(m.GetFinalizers(), clusterv1.MachineSetFinalizer))
 		}
 		apply.SetLabel(m, clusterv1.ClusterNameLabel, s.set.Spec.ClusterName)
@@ -196,15 +197,6 @@ func refusal(err error, name string) string {
 		return stall.Message
 	}
 	return strings.ReplaceAll(err.Error(), name, "<machine>")
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 // kindOf resolves the kind of what is made from a template that a reference names; it is empty where there is none.

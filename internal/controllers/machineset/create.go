@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,7 +107,7 @@ func (r *Reconciler) newName(s *scene, made []string) (string, error) {
 			Template: s.set.Spec.MachineNaming.Template, Cluster: s.set.Spec.ClusterName,
 			Owner: plan.MachineSetOwner, OwnerName: s.set.Name, Random: plan.RandomSuffix(r.Random),
 		})
-		if err != nil || s.machine(name) == nil && !contains(made, name) {
+		if err != nil || s.machine(name) == nil && !slices.Contains(made, name) {
 			return name, err
 		}
 	}

@@ -35,6 +35,8 @@ type scene struct {
 	bootstrap, infrastructure provision.Template
 	// held are the messages of the preflight checks that failed; they are made only while Machines are missing.
 	held []string
+	// recheck is when the checks may pass without an event that tells; zero for never.
+	recheck time.Duration
 
 	// inPlace says that the template as it is now has reached all objects.
 	inPlace bool
@@ -135,6 +137,7 @@ func (r *Reconciler) preflight(ctx context.Context, s *scene) []string {
 	}
 	skip := provision.SkipAnnotation(s.set.Annotations, s.bootstrap)
 	facts := provision.PreflightFacts(ctx, r.controlPlanes, s.cluster, &s.set.Spec.Template, skip)
+	s.recheck = provision.Recheck(facts)
 	return plan.PreflightMessages(plan.Preflight(facts))
 }
 

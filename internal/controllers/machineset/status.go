@@ -128,7 +128,7 @@ func (s *scene) status(acted error) (clusterv1.MachineSetStatus, time.Duration) 
 		status.ObservedGeneration = s.set.Generation
 	}
 	status.Deprecated = &clusterv1.MachineSetDeprecatedStatus{V1Beta1: s.deprecated(counts, want)}
-	return status, outcome.Sooner(after, stale)
+	return status, outcome.Sooner(s.recheck, outcome.Sooner(after, stale))
 }
 
 // failed reports whether the reconcile has to be repeated before it counts as done for this generation.
