@@ -10,7 +10,7 @@ HEAVY    := slipway.dev/slipway/internal/plane slipway.dev/slipway/cmd/slipway
 LIGHT     = $(filter-out $(HEAVY),$(shell go list ./...))
 
 .DEFAULT_GOAL := build
-.PHONY: help build kubectl generate lint lint-bin test test-race test-plane test-api oracle vet verify fresh bench demo clean deflake
+.PHONY: help build kubectl generate lint lint-bin test test-race test-plane test-api oracle vet verify fresh bench crash demo clean deflake
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ verify: test vet fresh ## what CI runs
 
 bench: build ## print how fast, how big and how quiet it is
 	@SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) go run ./test/bench $(ARGS)
+
+crash: build ## kill the plane at 50 moments and delete clusters in 100 orders (SLIPWAY_SEED=n for others)
+	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) SLIPWAY_CRASH_KILLS=50 SLIPWAY_DELETE_ORDERS=100 CGO_ENABLED=0 go test -tags crash -count=1 -v -timeout 60m -run 'TestKill_|TestDelete_' $(ARGS) ./test/flows
 
 demo: build kubectl ## start the plane and bring up a cluster of three and three
 	@hack/demo.sh

@@ -1,0 +1,83 @@
+//go:build crash
+
+package flows_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/test/fleet"
+)
+
+// quiet is how long nothing may be written before a fleet counts as settled.
+const quiet = 10 * time.Second
+
+func TestBackupRestore_NothingIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	old := start(t, t.TempDir())
+	c := clientOf(t, old)
+	s := fleet.Spec{Namespace: "kept", Name: "one", Version: version, ControlPlane: 1, Workers: 1, ECDSA: true}
+	namespace(t, c, s.Namespace)
+	if err := s.Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "up", func(ctx context.Context) error { return whole(ctx, c, s) })
+	settled(t, c, s.Namespace)
+	before := snapshot(t, c, s.Namespace, uid)
+
+	binary, err := planetest.Binary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "slipway.backup")
+	if out, err := exec.CommandContext(t.Context(), binary, "backup", file, "--state-dir", old.StateDir).CombinedOutput(); err != nil {
+		t.Fatalf("back up: %v\n%s", err, out)
+	}
+	old.Kill()
+
+	c = clientOf(t, start(t, t.TempDir(), "--from", file))
+	eventually(t, "up again", func(ctx context.Context) error { return whole(ctx, c, s) })
+	settled(t, c, s.Namespace)
+	if diff := cmp.Diff(before, snapshot(t, c, s.Namespace, uid)); diff != "" {
+		t.Errorf("objects were made or deleted (-before +after):\n%s", diff)
+	}
+}
+
+func snapshot(t *testing.T, c client.Client, namespace string, of func(unstructured.Unstructured) string) map[string]string {
+	t.Helper()
+	objs, err := objects(t.Context(), c, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return index(objs, of)
+}
+
+// settled waits until nothing in a namespace has been written for a while.
+func settled(t *testing.T, c client.Client, namespace string) {
+	t.Helper()
+	last, since := snapshot(t, c, namespace, resourceVersion), time.Now()
+	eventually(t, "quiet", func(ctx context.Context) error {
+		objs, err := objects(ctx, c, namespace)
+		if err != nil {
+			return err
+		}
+		now := index(objs, resourceVersion)
+		if diff := cmp.Diff(last, now); diff != "" {
+			last, since = now, time.Now()
+			return fmt.Errorf("still written to (-before +after):\n%s", diff)
+		}
+		if time.Since(since) < quiet {
+			return fmt.Errorf("quiet since %s", since.Format(time.TimeOnly))
+		}
+		return nil
+	})
+}

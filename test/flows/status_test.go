@@ -1,0 +1,84 @@
+//go:build crash
+
+package flows_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/test/fleet"
+)
+
+func TestStrippedStatus_ComesBack(t *testing.T) {
+	t.Parallel()
+	c := clientOf(t, shared)
+	clusters := []fleet.Spec{
+		{Namespace: "stripped", Name: "one", Version: version, ControlPlane: 1, Workers: 1, ECDSA: true},
+		{Namespace: "stripped-3", Name: "three", Version: version, ControlPlane: 3, Workers: 1, ECDSA: true},
+	}
+	before, identities := make([]map[string]string, len(clusters)), make([]map[string]string, len(clusters))
+	for i, s := range clusters {
+		namespace(t, c, s.Namespace)
+		if err := s.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, s.Name+" is up", func(ctx context.Context) error { return whole(ctx, c, s) })
+		settled(t, c, s.Namespace)
+		before[i], identities[i] = snapshot(t, c, s.Namespace, timelessStatus), snapshot(t, c, s.Namespace, uid)
+	}
+	for _, s := range clusters {
+		strip(t, c, s.Namespace)
+	}
+	for i, s := range clusters {
+		eventually(t, "statuses of "+s.Name+" are back", func(ctx context.Context) error {
+			objs, err := objects(ctx, c, s.Namespace)
+			if err != nil {
+				return err
+			}
+			if diff := cmp.Diff(before[i], index(objs, timelessStatus)); diff != "" {
+				return fmt.Errorf("status differs (-before +after):\n%s", diff)
+			}
+			return whole(ctx, c, s)
+		})
+		if diff := cmp.Diff(identities[i], snapshot(t, c, s.Namespace, uid)); diff != "" {
+			t.Errorf("objects were made or deleted (-before +after):\n%s", diff)
+		}
+	}
+}
+
+// strip empties the status of everything in a namespace that has one.
+func strip(t *testing.T, c client.Client, namespace string) {
+	t.Helper()
+	objs, err := objects(t.Context(), c, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range objs {
+		if _, ok := objs[i].Object["status"]; !ok {
+			continue
+		}
+		empty := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/status","value":{}}]`))
+		if err := c.Status().Patch(t.Context(), &objs[i], empty); err != nil {
+			t.Fatalf("strip %s %s: %v", objs[i].GetKind(), objs[i].GetName(), err)
+		}
+	}
+}
+
+var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// timelessStatus is a status without what is different whenever it is written.
+func timelessStatus(obj unstructured.Unstructured) string {
+	status, err := json.Marshal(obj.Object["status"])
+	if err != nil {
+		return err.Error()
+	}
+	return instant.ReplaceAllString(string(status), "then")
+}
