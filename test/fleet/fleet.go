@@ -64,6 +64,8 @@ func (s Spec) Objects() []client.Object {
 		return objects
 	}
 	config := &bootstrapv1.KubeadmConfigTemplate{ObjectMeta: meta(s.Name + "-md-0")}
+	// Never empty either: without a spec.template it is no template to the MachineSet.
+	config.Spec.Template.Spec.Format = bootstrapv1.CloudConfig
 	md := &clusterv1.MachineDeployment{ObjectMeta: meta(s.Name + "-md-0")}
 	md.Spec.ClusterName, md.Spec.Replicas = s.Name, &s.Workers
 	md.Spec.Template.Spec = clusterv1.MachineSpec{
