@@ -180,7 +180,9 @@ func TestControlPlane_DoesNothingWhilePaused(t *testing.T) {
 	w := newWorld(t, 1)
 	writes := w.run(t)
 	w.settled(1)
-	w.change(func(kcp *controlplanev1.KubeadmControlPlane) { kcp.Annotations = map[string]string{clusterv1.PausedAnnotation: ""} })
+	w.change(func(kcp *controlplanev1.KubeadmControlPlane) {
+		kcp.Annotations = map[string]string{clusterv1.PausedAnnotation: ""}
+	})
 	w.says(clusterv1.PausedCondition, metav1.ConditionTrue, "annotation")
 	before := len(writes.Log())
 	w.change(func(kcp *controlplanev1.KubeadmControlPlane) { kcp.Spec.Replicas = new(int32(3)) })

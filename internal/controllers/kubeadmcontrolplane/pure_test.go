@@ -75,7 +75,9 @@ func TestCompare_RanksWhatDiffers(t *testing.T) {
 		{"the generation", func(s *controlplanev1.KubeadmControlPlaneStatus) { s.ObservedGeneration = 2 }, numbers},
 		{"a condition", func(s *controlplanev1.KubeadmControlPlaneStatus) { s.Conditions[1].Status = metav1.ConditionFalse }, numbers},
 		{"availability", func(s *controlplanev1.KubeadmControlPlaneStatus) { s.Conditions[0].Status = metav1.ConditionTrue }, milestone},
-		{"initialized", func(s *controlplanev1.KubeadmControlPlaneStatus) { s.Initialization.ControlPlaneInitialized = new(true) }, milestone},
+		{"initialized", func(s *controlplanev1.KubeadmControlPlaneStatus) {
+			s.Initialization.ControlPlaneInitialized = new(true)
+		}, milestone},
 	} {
 		changed := base()
 		tt.change(changed)
