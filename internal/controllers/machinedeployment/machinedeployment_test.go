@@ -460,8 +460,10 @@ func TestMachineDeployment_WritesALostStatusAgainAndNothingElse(t *testing.T) {
 	writes.Cease(t)
 	before := len(writes.Log())
 	w.Must(w.Get(t.Context(), client.ObjectKeyFromObject(d), d))
+	prior := d.DeepCopy()
 	d.Status = clusterv1.MachineDeploymentStatus{Phase: string(clusterv1.MachineDeploymentPhaseUnknown)}
-	w.Must(w.Status().Update(t.Context(), d))
+	// A patch, for the controller may write meanwhile.
+	w.Must(w.Status().Patch(t.Context(), d, client.MergeFrom(prior)))
 	settled(t, w, d, 2)
 	for _, line := range writes.Log()[before:] {
 		if !strings.HasPrefix(line, "patch status of") {

@@ -441,10 +441,12 @@ func TestMachineSet_WritesALostStatusAgainAndNothingElse(t *testing.T) {
 	w.Make(set)
 	settled(t, w, set, 2)
 	before := len(writes.Log())
+	prior := set.DeepCopy()
 	set.Status = clusterv1.MachineSetStatus{Conditions: []metav1.Condition{{
 		Type: "example.com/Mine", Status: metav1.ConditionTrue, Reason: "Foreign", LastTransitionTime: metav1.Now(),
 	}}}
-	w.Must(w.Status().Update(t.Context(), set))
+	// A patch, for the controller may write meanwhile.
+	w.Must(w.Status().Patch(t.Context(), set, client.MergeFrom(prior)))
 	settled(t, w, set, 2)
 	if !conditions.Has(set.Status.Conditions, "example.com/Mine") {
 		t.Error("a foreign condition was lost")
