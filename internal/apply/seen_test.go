@@ -48,7 +48,7 @@ func TestLags_UntilTheCacheShowsTheLastStatus(t *testing.T) {
 
 func TestSettle_GathersChangesOfAMoment(t *testing.T) {
 	t.Parallel()
-	s, now := NewSettle(time.Second), time.Date(2026, 12, 2, 8, 0, 0, 0, time.UTC)
+	s, now := NewSettle[types.UID](time.Second), time.Date(2026, 12, 2, 8, 0, 0, 0, time.UTC)
 	if left := s.Hold("one", now); left != time.Second {
 		t.Errorf("the first change waits %s", left)
 	}

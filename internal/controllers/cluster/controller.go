@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,7 +53,7 @@ type Reconciler struct {
 
 	externals *contract.Watches
 	applier   *apply.Applier
-	settle    *apply.Settle
+	settle    *apply.Settle[types.UID]
 	pace      *apply.Pace
 }
 
@@ -68,7 +69,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		r.Settle = defaultSettle
 	}
 	r.applier = apply.New(r.Client, fieldManager)
-	r.settle, r.pace = apply.NewSettle(r.Settle), apply.NewPace(statusInterval)
+	r.settle, r.pace = apply.NewSettle[types.UID](r.Settle), apply.NewPace(statusInterval)
 	if err := addIndexes(mgr); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,7 +62,7 @@ type Reconciler struct {
 
 	externals *contract.Watches
 	applier   *apply.Applier
-	settling  *settling
+	settling  *apply.Settle[types.NamespacedName]
 	written   *written
 	lanes     *lanes
 }
@@ -79,7 +80,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	}
 	opts.MaxConcurrentReconciles = max(opts.MaxConcurrentReconciles, workers)
 	r.applier = apply.New(r.Client, fieldManager)
-	r.settling, r.written, r.lanes = newSettling(r.Settle), newWritten(), newLanes(remoteLanes)
+	r.settling, r.written, r.lanes = apply.NewSettle[types.NamespacedName](r.Settle), newWritten(), newLanes(remoteLanes)
 	if err := addIndexes(mgr); err != nil {
 		return err
 	}

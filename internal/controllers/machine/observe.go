@@ -115,7 +115,7 @@ func (w *world) providerID() string {
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*world, error) {
 	machine := &clusterv1.Machine{}
 	if err := r.Client.Get(ctx, key, machine); err != nil {
-		r.settling.settled(key)
+		r.settling.Done(key)
 		r.written.forget(key)
 		return nil, client.IgnoreNotFound(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/remote"
@@ -121,18 +122,18 @@ func TestUrgent_NewsThatOthersWaitForAreWrittenAtOnce(t *testing.T) {
 
 func TestSettling_GathersForAWindowAndStartsAnew(t *testing.T) {
 	t.Parallel()
-	s, now, a := newSettling(time.Second), time.Unix(100, 0), types.NamespacedName{Name: "a"}
-	if got := s.hold(a, now); got != time.Second {
+	s, now, a := apply.NewSettle[types.NamespacedName](time.Second), time.Unix(100, 0), types.NamespacedName{Name: "a"}
+	if got := s.Hold(a, now); got != time.Second {
 		t.Errorf("a first change waits %s", got)
 	}
-	if got := s.hold(a, now.Add(700*time.Millisecond)); got != 300*time.Millisecond {
+	if got := s.Hold(a, now.Add(700*time.Millisecond)); got != 300*time.Millisecond {
 		t.Errorf("a later change waits %s", got)
 	}
-	if got := s.hold(a, now.Add(2*time.Second)); got != 0 {
+	if got := s.Hold(a, now.Add(2*time.Second)); got != 0 {
 		t.Errorf("what has waited waits %s", got)
 	}
-	s.settled(a)
-	if got := s.hold(a, now.Add(2*time.Second)); got != time.Second {
+	s.Done(a)
+	if got := s.Hold(a, now.Add(2*time.Second)); got != time.Second {
 		t.Errorf("the next change waits %s", got)
 	}
 }

@@ -42,11 +42,11 @@ func (r *Reconciler) report(ctx context.Context, w *world, err error) error {
 	desired, again := r.desired(w, err)
 	look := outcome.Quietly(again, "Time", "a condition changes by time alone")
 	if sameStatus(w.machine, desired) {
-		r.settling.settled(nameOf(w.machine))
+		r.settling.Done(nameOf(w.machine))
 		return look
 	}
 	if !urgent(&w.machine.Status, desired) {
-		if wait := r.settling.hold(nameOf(w.machine), w.now); wait > 0 {
+		if wait := r.settling.Hold(nameOf(w.machine), w.now); wait > 0 {
 			return outcome.Quietly(outcome.Sooner(again, wait), "Settling", "the status gathers changes")
 		}
 	}
@@ -57,7 +57,7 @@ func (r *Reconciler) report(ctx context.Context, w *world, err error) error {
 	if result.Object != nil {
 		r.written.note(result.Object)
 	}
-	r.settling.settled(nameOf(w.machine))
+	r.settling.Done(nameOf(w.machine))
 	r.tellChanges(w, desired)
 	return look
 }
