@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,35 +39,35 @@ func (s Spec) Objects() []client.Object {
 	if s.Version == "" {
 		s.Version = "v1.37.0"
 	}
-	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: s.Namespace, Name: name} }
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: s.Namespace, Name: name} }
 	ref := func(group, kind, name string) clusterv1.ContractVersionedObjectReference {
 		return clusterv1.ContractVersionedObjectReference{APIGroup: group, Kind: kind, Name: name}
 	}
 	infra := infrav1.GroupVersion.Group
-	cluster := &clusterv1.Cluster{ObjectMeta: meta(s.Name), Spec: clusterv1.ClusterSpec{
+	cluster := &clusterv1.Cluster{ObjectMeta: named(s.Name), Spec: clusterv1.ClusterSpec{
 		InfrastructureRef: ref(infra, "SimCluster", s.Name),
 		ControlPlaneRef:   ref(controlplanev1.GroupVersion.Group, "KubeadmControlPlane", s.Name+"-cp"),
 	}}
 	machines := func(name string) *infrav1.SimMachineTemplate {
-		t := &infrav1.SimMachineTemplate{ObjectMeta: meta(name)}
+		t := &infrav1.SimMachineTemplate{ObjectMeta: named(name)}
 		// Never an empty spec: the API server wants to see one.
 		t.Spec.Template.Spec.BootDelay = cmp.Or(s.Boot, &metav1.Duration{Duration: time.Second})
 		return t
 	}
-	cp := &controlplanev1.KubeadmControlPlane{ObjectMeta: meta(s.Name + "-cp")}
+	cp := &controlplanev1.KubeadmControlPlane{ObjectMeta: named(s.Name + "-cp")}
 	cp.Spec.Replicas, cp.Spec.Version = &s.ControlPlane, s.Version
 	cp.Spec.MachineTemplate.Spec.InfrastructureRef = ref(infra, "SimMachineTemplate", s.Name+"-cp")
 	if s.ECDSA {
 		cp.Spec.KubeadmConfigSpec.ClusterConfiguration.EncryptionAlgorithm = bootstrapv1.EncryptionAlgorithmECDSAP256
 	}
-	objects := []client.Object{cluster, &infrav1.SimCluster{ObjectMeta: meta(s.Name)}, machines(s.Name + "-cp"), cp}
+	objects := []client.Object{cluster, &infrav1.SimCluster{ObjectMeta: named(s.Name)}, machines(s.Name + "-cp"), cp}
 	if s.Workers == 0 {
 		return objects
 	}
-	config := &bootstrapv1.KubeadmConfigTemplate{ObjectMeta: meta(s.Name + "-md-0")}
+	config := &bootstrapv1.KubeadmConfigTemplate{ObjectMeta: named(s.Name + "-md-0")}
 	// Never empty either: without a spec.template it is no template to the MachineSet.
 	config.Spec.Template.Spec.Format = bootstrapv1.CloudConfig
-	md := &clusterv1.MachineDeployment{ObjectMeta: meta(s.Name + "-md-0")}
+	md := &clusterv1.MachineDeployment{ObjectMeta: named(s.Name + "-md-0")}
 	md.Spec.ClusterName, md.Spec.Replicas = s.Name, &s.Workers
 	md.Spec.Template.Spec = clusterv1.MachineSpec{
 		ClusterName: s.Name, Version: s.Version, InfrastructureRef: ref(infra, "SimMachineTemplate", s.Name+"-md-0"),
@@ -164,33 +165,13 @@ func names(ctx context.Context, c client.Client, list client.ObjectList, namespa
 		return nil, err
 	}
 	var out []string
-	switch l := list.(type) {
-	case *clusterv1.ClusterList:
-		out = namesOf(l.Items, func(o *clusterv1.Cluster) string { return o.Name })
-	case *clusterv1.MachineList:
-		out = namesOf(l.Items, func(o *clusterv1.Machine) string { return o.Name })
-	case *clusterv1.MachineSetList:
-		out = namesOf(l.Items, func(o *clusterv1.MachineSet) string { return o.Name })
-	case *clusterv1.MachineDeploymentList:
-		out = namesOf(l.Items, func(o *clusterv1.MachineDeployment) string { return o.Name })
-	case *controlplanev1.KubeadmControlPlaneList:
-		out = namesOf(l.Items, func(o *controlplanev1.KubeadmControlPlane) string { return o.Name })
-	case *bootstrapv1.KubeadmConfigList:
-		out = namesOf(l.Items, func(o *bootstrapv1.KubeadmConfig) string { return o.Name })
-	case *infrav1.SimClusterList:
-		out = namesOf(l.Items, func(o *infrav1.SimCluster) string { return o.Name })
-	case *infrav1.SimMachineList:
-		out = namesOf(l.Items, func(o *infrav1.SimMachine) string { return o.Name })
-	case *corev1.SecretList:
-		out = namesOf(l.Items, func(o *corev1.Secret) string { return o.Name })
-	}
-	return out, nil
-}
-
-func namesOf[T any](items []T, name func(*T) string) []string {
-	out := make([]string, 0, len(items))
-	for i := range items {
-		out = append(out, name(&items[i]))
-	}
-	return out
+	err := meta.EachListItem(list, func(obj runtime.Object) error {
+		object, err := meta.Accessor(obj)
+		if err != nil {
+			return err
+		}
+		out = append(out, object.GetName())
+		return nil
+	})
+	return out, err
 }

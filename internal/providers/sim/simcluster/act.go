@@ -19,6 +19,7 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/outcome"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -48,7 +49,7 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 	if err := r.claim(ctx, seen); err != nil {
 		return err
 	}
-	place, _ := PlaceOf(seen.sim)
+	place, _ := owner.PlaceOf(seen.sim)
 	cluster, err := r.World.Cluster(place)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return &outcome.Stall{Reason: reasonPortTaken, Recheck: 15 * time.Second, Err: err, Message: fmt.Sprintf(
@@ -68,7 +69,7 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 
 // claim writes finalizer and endpoint in one patch, before anything is served.
 func (r *Reconciler) claim(ctx context.Context, seen *observed) error {
-	_, chosen := PlaceOf(seen.sim)
+	_, chosen := owner.PlaceOf(seen.sim)
 	if chosen && controllerutil.ContainsFinalizer(seen.sim, infrav1.SimClusterFinalizer) {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (r *Reconciler) delete(ctx context.Context, seen *observed) error {
 	if len(seen.machines) > 0 {
 		return outcome.Waiting(0, reasonWaitingForMachines, "Waiting for SimMachines to be deleted: %s", conditions.Names(seen.machines))
 	}
-	if place, ok := PlaceOf(seen.sim); ok {
+	if place, ok := owner.PlaceOf(seen.sim); ok {
 		if err := r.World.Remove(place); err != nil {
 			return fmt.Errorf("remove simulated cluster %s: %w", place.Key, err)
 		}

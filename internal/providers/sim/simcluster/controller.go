@@ -20,6 +20,7 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/providers/sim/faults"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -44,7 +45,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.applier, r.faults = apply.New(r.Client, fieldManager), faults.NewTracker()
 	return ctrl.NewControllerManagedBy(mgr).Named("simcluster").WithOptions(opts).
 		For(&infrav1.SimCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, metadataChanges()))).
-		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(whenPaused())).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(owner.PauseChanges())).
 		Watches(&infrav1.SimMachine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(predicate.Funcs{
 			CreateFunc: func(event.CreateEvent) bool { return false }, UpdateFunc: func(event.UpdateEvent) bool { return false },
 		})).
@@ -73,20 +74,6 @@ func metadataChanges() predicate.Predicate {
 		},
 	})
 }
-
-func whenPaused() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			old, okOld := e.ObjectOld.(*clusterv1.Cluster)
-			now, okNow := e.ObjectNew.(*clusterv1.Cluster)
-			return okOld && okNow && isPaused(old) != isPaused(now)
-		},
-	}
-}
-
-func isPaused(c *clusterv1.Cluster) bool { return c.Spec.Paused != nil && *c.Spec.Paused }
 
 func ofCluster(_ context.Context, obj client.Object) []reconcile.Request {
 	cluster, ok := obj.(*clusterv1.Cluster)

@@ -13,7 +13,7 @@ import (
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/providers/sim/faults"
-	"slipway.dev/slipway/internal/providers/sim/world"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 )
 
 // observed is what a decision about a SimCluster needs.
@@ -36,25 +36,25 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	seen := &observed{sim: sim, now: r.Now(), faults: faultsOf(sim.Spec.Faults)}
 	seen.active = r.faults.Active(sim.UID, seen.faults, conditions.Find(sim.Status.Conditions, infrav1.FaultFreeCondition), seen.now)
 	_, seen.paused = sim.Annotations[clusterv1.PausedAnnotation]
-	owner, ok := ownerCluster(sim)
+	name, ok := ownerCluster(sim)
 	if !ok {
 		return seen, nil
 	}
 	cluster := &clusterv1.Cluster{}
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: sim.Namespace, Name: owner}, cluster)
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: sim.Namespace, Name: name}, cluster)
 	switch {
 	case err == nil:
 		seen.owned = true
-		seen.paused = seen.paused || isPaused(cluster)
+		seen.paused = seen.paused || owner.IsPaused(cluster)
 	case !apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("read Cluster %s/%s: %w", sim.Namespace, owner, err)
+		return nil, fmt.Errorf("read Cluster %s/%s: %w", sim.Namespace, name, err)
 	}
 	if sim.DeletionTimestamp.IsZero() {
 		return seen, nil
 	}
 	var machines infrav1.SimMachineList
-	if err := r.Client.List(ctx, &machines, client.InNamespace(sim.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: owner}); err != nil {
-		return nil, fmt.Errorf("list SimMachines of cluster %s: %w", owner, err)
+	if err := r.Client.List(ctx, &machines, client.InNamespace(sim.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name}); err != nil {
+		return nil, fmt.Errorf("list SimMachines of cluster %s: %w", name, err)
 	}
 	for i := range machines.Items {
 		seen.machines = append(seen.machines, machines.Items[i].Name)
@@ -86,10 +86,4 @@ func faultName(f infrav1.SimClusterFault) string {
 		return string(f.Type) + " " + f.Zone
 	}
 	return string(f.Type)
-}
-
-// PlaceOf says where a SimCluster's simulated cluster lives, and false while its endpoint is not chosen.
-func PlaceOf(sim *infrav1.SimCluster) (world.Place, bool) {
-	e := sim.Spec.ControlPlaneEndpoint
-	return world.Place{Key: client.ObjectKeyFromObject(sim), ID: sim.UID, Host: e.Host, Port: e.Port}, e.Host != "" && e.Port != 0
 }

@@ -14,6 +14,7 @@ import (
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/providers/sim/faults"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 )
 
 // owned are the conditions that this controller writes.
@@ -30,8 +31,8 @@ func (r *Reconciler) report(ctx context.Context, seen *observed, err error) erro
 	if !sim.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(sim, infrav1.SimClusterFinalizer) {
 		return nil
 	}
-	_, chosen := PlaceOf(sim)
-	conds := conditions.Stamp(sim.Status.Conditions, []metav1.Condition{ready(seen, err), faults.Condition(seen.faults, seen.active), paused(seen)}, sim.Generation, seen.now)
+	_, chosen := owner.PlaceOf(sim)
+	conds := conditions.Stamp(sim.Status.Conditions, []metav1.Condition{ready(seen, err), faults.Condition(seen.faults, seen.active), owner.PausedCondition(seen.paused)}, sim.Generation, seen.now)
 	domains := failureDomains(sim.Spec.FailureDomains)
 	provisioned := sim.Status.Initialization.Provisioned
 	if chosen && !seen.paused {
@@ -74,13 +75,6 @@ func ready(seen *observed, err error) metav1.Condition {
 		return conditions.False(clusterv1.ReadyCondition, clusterv1.InternalErrorReason, "The endpoint could not be served; the controller's log says why, and it is tried again")
 	}
 	return conditions.True(clusterv1.ReadyCondition, clusterv1.ReadyReason, "")
-}
-
-func paused(seen *observed) metav1.Condition {
-	if seen.paused {
-		return conditions.True(clusterv1.PausedCondition, clusterv1.PausedReason, "The Cluster's spec.paused or the annotation "+clusterv1.PausedAnnotation+" is set")
-	}
-	return conditions.False(clusterv1.PausedCondition, clusterv1.NotPausedReason, "")
 }
 
 // failureDomains are the zones as the Cluster reads them. Where none is for control planes, all are.

@@ -23,6 +23,7 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/providers/sim/faults"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -52,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	return ctrl.NewControllerManagedBy(mgr).Named("simmachine").WithOptions(opts).
 		For(&infrav1.SimMachine{}, builder.WithPredicates(whenWanted())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(ofMachine), builder.WithPredicates(whenDataComes())).
-		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(whenClusterChanges())).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(owner.PauseChanges())).
 		Watches(&infrav1.SimCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofSimCluster), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 }
@@ -118,20 +119,6 @@ func whenDataComes() predicate.Predicate {
 		},
 	}
 }
-
-func whenClusterChanges() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			old, okOld := e.ObjectOld.(*clusterv1.Cluster)
-			now, okNow := e.ObjectNew.(*clusterv1.Cluster)
-			return okOld && okNow && isPaused(old) != isPaused(now)
-		},
-	}
-}
-
-func isPaused(c *clusterv1.Cluster) bool { return c.Spec.Paused != nil && *c.Spec.Paused }
 
 func ofMachine(_ context.Context, obj client.Object) []reconcile.Request {
 	machine, ok := obj.(*clusterv1.Machine)

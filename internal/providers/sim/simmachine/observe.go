@@ -14,6 +14,7 @@ import (
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/providers/sim/faults"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -78,7 +79,7 @@ func (r *Reconciler) observeOwners(ctx context.Context, seen *observed) error {
 		return err
 	}
 	seen.cluster = cluster
-	seen.paused = seen.paused || isPaused(cluster)
+	seen.paused = seen.paused || owner.IsPaused(cluster)
 	if cluster.Spec.InfrastructureRef.Kind != "SimCluster" {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (r *Reconciler) observeOwners(ctx context.Context, seen *observed) error {
 	if found, err := r.find(ctx, sim.Namespace, cluster.Spec.InfrastructureRef.Name, simCluster); err != nil || !found {
 		return err
 	}
-	seen.place, seen.placed = placeOf(simCluster)
+	seen.place, seen.placed = owner.PlaceOf(simCluster)
 	return nil
 }
 
@@ -115,11 +116,6 @@ func (r *Reconciler) find(ctx context.Context, namespace, name string, obj clien
 		return false, fmt.Errorf("read %T %s/%s: %w", obj, namespace, name, err)
 	}
 	return true, nil
-}
-
-func placeOf(sim *infrav1.SimCluster) (world.Place, bool) {
-	e := sim.Spec.ControlPlaneEndpoint
-	return world.Place{Key: client.ObjectKeyFromObject(sim), ID: sim.UID, Host: e.Host, Port: e.Port}, e.Host != "" && e.Port != 0
 }
 
 func faultsOf(spec []infrav1.SimMachineFault) []faults.Fault {

@@ -15,6 +15,7 @@ import (
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/providers/sim/faults"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -82,11 +83,7 @@ func statusOf(seen *observed, err error) infrav1.SimMachineStatus {
 			status.BootstrapToolVersion = seen.record.Version
 		}
 	}
-	paused := conditions.False(clusterv1.PausedCondition, clusterv1.NotPausedReason, "")
-	if seen.paused {
-		paused = conditions.True(clusterv1.PausedCondition, clusterv1.PausedReason, "The Cluster's spec.paused or the annotation "+clusterv1.PausedAnnotation+" is set")
-	}
-	status.Conditions = []metav1.Condition{ready(seen, booted, bootstrapped), booted, bootstrapped, faults.Condition(seen.faults, seen.active), paused}
+	status.Conditions = []metav1.Condition{ready(seen, booted, bootstrapped), booted, bootstrapped, faults.Condition(seen.faults, seen.active), owner.PausedCondition(seen.paused)}
 	return status
 }
 
