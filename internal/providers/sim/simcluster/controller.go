@@ -65,14 +65,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return outcome.Result(err, r.report(ctx, seen, err))
 }
 
-// metadataChanges lets pass what may pause an object, own it or delete it.
+// metadataChanges lets pass what may pause an object, own it or delete it, and the loss of its status.
 func metadataChanges() predicate.Predicate {
 	return predicate.Or[client.Object](predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return len(e.ObjectOld.GetOwnerReferences()) != len(e.ObjectNew.GetOwnerReferences()) ||
-				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() || statusLost(e.ObjectOld, e.ObjectNew)
 		},
 	})
+}
+
+// statusLost tells that somebody took the status away, as a restore does.
+func statusLost(before, after client.Object) bool {
+	old, okOld := before.(*infrav1.SimCluster)
+	now, okNow := after.(*infrav1.SimCluster)
+	return okOld && okNow && len(old.Status.Conditions) != 0 && len(now.Status.Conditions) == 0
 }
 
 func ofCluster(_ context.Context, obj client.Object) []reconcile.Request {
