@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -71,6 +72,8 @@ func Main(m *testing.M) int {
 
 // Start runs a plane on a state directory and waits until it is ready. The caller stops it.
 func Start(ctx context.Context, stateDir string, args ...string) (*Plane, error) {
+	// The plane writes its own log; without a logger, controller-runtime prints a stack into the tests' output.
+	ctrl.SetLogger(logr.Discard())
 	binary, err := Binary(ctx)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,3 @@
-//go:build crash
-
 package flows_test
 
 import (
