@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/config"
@@ -27,21 +31,71 @@ const schemaHash = "slipway.dev/schema-hash"
 
 // InstallKinds applies the CRDs of every kind and returns their number when the API server serves them all. A CRD that is
 // in place is not written.
-func InstallKinds(ctx context.Context, c client.WithWatch) (int, error) {
+func InstallKinds(ctx context.Context, c client.WithWatch, served discovery.ServerResourcesInterface) (int, error) {
 	crds, err := config.CRDs()
 	if err != nil {
 		return 0, err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, installing := errgroup.WithContext(ctx)
 	for _, crd := range crds {
 		group.Go(func() error {
-			if err := installKind(ctx, c, crd); err != nil {
+			if err := installKind(installing, c, crd); err != nil {
 				return fmt.Errorf("install CRD %s: %w", crd.Name, err)
 			}
 			return nil
 		})
 	}
-	return len(crds), group.Wait()
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	return len(crds), waitServed(ctx, served, crds)
+}
+
+// servedPoll is how often to look whether the API server tells of a kind: nothing makes an event of it.
+const servedPoll = 20 * time.Millisecond
+
+// waitServed returns when discovery tells of every kind. A CRD is Established before that, and a client that asks in between
+// takes the kind for unknown.
+func waitServed(ctx context.Context, served discovery.ServerResourcesInterface, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	missing := map[string][]string{}
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
+			if version.Served {
+				gv := crd.Spec.Group + "/" + version.Name
+				missing[gv] = append(missing[gv], crd.Spec.Names.Plural)
+			}
+		}
+	}
+	tick := time.NewTicker(servedPoll)
+	defer tick.Stop()
+	for {
+		for gv, plurals := range missing {
+			if serves(served, gv, plurals) {
+				delete(missing, gv)
+			}
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until the API server serves %v: %w", slices.Sorted(maps.Keys(missing)), context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+func serves(served discovery.ServerResourcesInterface, groupVersion string, plurals []string) bool {
+	list, err := served.ServerResourcesForGroupVersion(groupVersion)
+	if err != nil {
+		return false // Not yet: the group itself is unknown until its first kind is served.
+	}
+	for _, plural := range plurals {
+		if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == plural }) {
+			return false
+		}
+	}
+	return true
 }
 
 func installKind(ctx context.Context, c client.WithWatch, crd *apiextensionsv1.CustomResourceDefinition) error {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -70,7 +71,11 @@ func Start(ctx context.Context, cfg *rest.Config, opts Options) (<-chan error, e
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	kinds, err := InstallKinds(ctx, direct)
+	served, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make a discovery client: %w", err)
+	}
+	kinds, err := InstallKinds(ctx, direct, served)
 	if err != nil {
 		return nil, err
 	}
