@@ -9,8 +9,8 @@ const (
 	FailedCreate = "FailedCreate"
 	// SuccessfulDelete tells that an owner began the deletion of objects.
 	SuccessfulDelete = "SuccessfulDelete"
-	// SuccessfulAdoption tells that an owner took over objects that had none.
-	SuccessfulAdoption = "SuccessfulAdoption"
+	// SuccessfulAdopt tells that an owner took over objects that had none.
+	SuccessfulAdopt = "SuccessfulAdopt"
 	// SuccessfulScale tells that a MachineDeployment changed the size of a MachineSet.
 	SuccessfulScale = "SuccessfulScale"
 )

@@ -15,7 +15,9 @@ type Error struct {
 	Where string `json:"where,omitempty"`
 	// Try is the command or step that mends it.
 	Try string `json:"try,omitempty"`
-	err error
+	// Code is set where a program must tell this failure from others.
+	Code string `json:"code,omitempty"`
+	err  error
 }
 
 // Error renders the four parts on one line.
@@ -37,8 +39,7 @@ func New(err error, what, cause, where, try string) *Error {
 
 // As returns err as an *Error, wrapping it with the given phrase and remedy when it is not one already.
 func As(err error, what, try string) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return New(err, what, err.Error(), "", try)

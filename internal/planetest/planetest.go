@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -166,7 +167,11 @@ func Binary(ctx context.Context) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(root, "bin", "slipway")
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", path, "./cmd/slipway")
+	flags, err := output(exec.CommandContext(ctx, filepath.Join(root, "hack", "versionflags.sh")))
+	if err != nil {
+		return "", err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w "+flags, "-o", path, "./cmd/slipway")
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	_, err = output(build)
@@ -227,13 +232,28 @@ func Namespace(t testing.TB) string {
 // Manager runs controllers on one namespace of the test binary's plane until the test ends. Setup adds them.
 func Manager(t testing.TB, namespace string, setup func(ctrl.Manager) error) ctrl.Manager {
 	t.Helper()
+	mgr, _ := StartManager(t, namespace, setup)
+	return mgr
+}
+
+// StartManager is Manager for tests that stop it before they end.
+func StartManager(t testing.TB, namespace string, setup func(ctrl.Manager) error) (mgr ctrl.Manager, stop func()) {
+	t.Helper()
+	mgr, stop = run(t, Config(t), namespace, func(*ctrl.Options) {}, setup)
+	fill(t, mgr)
+	return mgr, stop
+}
+
+// run starts a manager that stop ends, which may be called again; the test's end does it too.
+func run(t testing.TB, cfg *rest.Config, namespace string, change func(*ctrl.Options), setup func(ctrl.Manager) error) (mgr ctrl.Manager, stop func()) {
+	t.Helper()
 	settings, err := manager.Settings(manager.Scheme())
 	if err != nil {
 		t.Fatal(err)
 	}
 	settings.Cache.DefaultNamespaces = map[string]cache.Config{namespace: {}}
-	mgr, err := ctrl.NewManager(Config(t), settings)
-	if err != nil {
+	change(&settings)
+	if mgr, err = ctrl.NewManager(cfg, settings); err != nil {
 		t.Fatal(err)
 	}
 	if err := setup(mgr); err != nil {
@@ -242,34 +262,56 @@ func Manager(t testing.TB, namespace string, setup func(ctrl.Manager) error) ctr
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("run the controllers: %v", err)
 		}
 	})
-	if !mgr.GetCache().WaitForCacheSync(ctx) {
-		t.Fatal("the caches did not fill")
-	}
-	return mgr
+	t.Cleanup(stop)
+	return mgr, stop
 }
 
-// Eventually waits until check returns nil, looking every 20 ms, and fails the test with its last error after a minute.
+// fill waits until a manager's cache holds what is there.
+func fill(t testing.TB, mgr ctrl.Manager) {
+	t.Helper()
+	if !mgr.GetCache().WaitForCacheSync(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+}
+
+// Change changes an object by a merge patch of what change makes different from what is stored.
+func Change(t testing.TB, c client.Client, obj client.Object, change func()) {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+		t.Fatal(err)
+	}
+	before, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		t.Fatalf("%T is no object", obj)
+	}
+	change()
+	if err := c.Patch(t.Context(), obj, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Eventually waits until check returns nil and fails the test with its last error after two minutes: long enough for a busy
+// machine, and paid only by a test that fails. It looks at once, soon, and then ever less often: every look is work for the
+// plane that others wait for.
 func Eventually(t testing.TB, check func(ctx context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := 20 * time.Millisecond; ; pause = min(pause*5/4, 100*time.Millisecond) {
 		err := check(ctx)
 		if err == nil {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("still not so after a minute: %v", err)
-		case <-tick.C:
+			t.Fatalf("still not so after two minutes: %v", err)
+		case <-time.After(pause):
 		}
 	}
 }

@@ -129,13 +129,7 @@ func (w *World) MachineDeployment(name string, replicas int32) *clusterv1.Machin
 // Change changes an object by a merge patch of what change makes different.
 func (w *World) Change(obj client.Object, change func()) {
 	w.Helper()
-	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(obj), obj))
-	before, ok := obj.DeepCopyObject().(client.Object)
-	if !ok {
-		w.Fatalf("%T is no object", obj)
-	}
-	change()
-	w.Must(w.Patch(w.Context(), obj, client.MergeFrom(before)))
+	planetest.Change(w, w, obj, change)
 }
 
 // Sets lists the MachineSets.

@@ -13,6 +13,9 @@ import (
 // ErrKilled is what a client returns once it is dead.
 var ErrKilled = errors.New("killed")
 
+// ErrLost is what a client returns for a write whose answer was lost.
+var ErrLost = errors.New("the answer was lost")
+
 // Writes watches over the writes of one client. Its zero value counts them and lets them pass.
 type Writes struct {
 	mu     sync.Mutex // guards what follows
@@ -21,6 +24,7 @@ type Writes struct {
 	lives  int // how many writes pass before it dies; none when not mortal
 	mortal bool
 	refuse func(client.Object) error
+	lose   func(client.Object) bool
 }
 
 // DieAfter lets that many writes pass. All later ones fail, as if the process had been killed.
@@ -35,6 +39,22 @@ func (w *Writes) Refuse(answer func(client.Object) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refuse = answer
+}
+
+// Lose has the answers to writes of some objects be lost: the write is done, and the client hears of an error.
+func (w *Writes) Lose(which func(client.Object) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lose = which
+}
+
+func (w *Writes) answer(obj client.Object, err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil && w.lose != nil && w.lose(obj) {
+		return ErrLost
+	}
+	return err
 }
 
 // Dead reports whether a write was refused because of DieAfter.
@@ -96,21 +116,21 @@ func (c watched) Create(ctx context.Context, obj client.Object, opts ...client.C
 	if err := c.writes.pass("create", obj); err != nil {
 		return err
 	}
-	return c.Client.Create(ctx, obj, opts...)
+	return c.writes.answer(obj, c.Client.Create(ctx, obj, opts...))
 }
 
 func (c watched) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	if err := c.writes.pass("patch", obj); err != nil {
 		return err
 	}
-	return c.Client.Patch(ctx, obj, patch, opts...)
+	return c.writes.answer(obj, c.Client.Patch(ctx, obj, patch, opts...))
 }
 
 func (c watched) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	if err := c.writes.pass("delete", obj); err != nil {
 		return err
 	}
-	return c.Client.Delete(ctx, obj, opts...)
+	return c.writes.answer(obj, c.Client.Delete(ctx, obj, opts...))
 }
 
 func (c watched) SubResource(name string) client.SubResourceClient {

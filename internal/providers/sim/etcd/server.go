@@ -31,7 +31,7 @@ func NewServer() *Server {
 	s := &Server{listener: &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}}
 	s.grpc = grpc.NewServer(grpc.Creds(memberCredentials{}), grpc.ConnectionTimeout(handshakeTimeout),
 		// Small buffers: an answer is a few hundred bytes.
-		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10), grpc.SharedWriteBuffer(true))
+		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10))
 	pb.RegisterClusterServer(s.grpc, clusterService{})
 	pb.RegisterMaintenanceServer(s.grpc, maintenanceService{})
 	pb.RegisterKVServer(s.grpc, kvService{})
@@ -118,7 +118,7 @@ func (memberCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.Au
 		return nil, nil, fmt.Errorf("a %T does not lead to a member", raw)
 	}
 	conn := tls.Server(raw, m.cluster.tlsConfig(m.member))
-	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout) //nolint:forbidigo // The interface has none.
 	defer cancel()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, nil, errors.Join(err, raw.Close())

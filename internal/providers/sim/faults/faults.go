@@ -2,26 +2,32 @@
 package faults
 
 import (
-	"sync"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"strings"
 
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 )
 
 // Fault is one fault of a spec.
 type Fault struct {
-	// Name is what it is called in messages, such as NodeLost, or ZoneDown of zone a.
+	// Name is what it is called in messages, such as NodeLost, or ZoneDown of zone a. It is unique among an object's faults.
 	Name string
 	// Duration is how long it lasts; nil means until it is removed.
 	Duration *metav1.Duration
 }
 
-// Active are the faults at work.
+// Names are what the faults are called.
+func Names(list []Fault) []string {
+	names := make([]string, 0, len(list))
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Active are the faults at work. Its zero value is none, and says that nobody looked; see At.
 type Active struct {
 	names map[string]struct{}
 	// Next is when the first of them ends by itself; zero when none does.
@@ -34,38 +40,15 @@ func (a Active) Has(name string) bool {
 	return ok
 }
 
-// Tracker remembers when each object's faults were first seen. It is safe for concurrent use.
-type Tracker struct {
-	mu    sync.Mutex // guards first
-	first map[types.UID]map[string]time.Time
-}
-
-// NewTracker returns an empty Tracker.
-func NewTracker() *Tracker { return &Tracker{first: map[types.UID]map[string]time.Time{}} }
-
-// Forget drops what is known of an object.
-func (t *Tracker) Forget(uid types.UID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.first, uid)
-}
-
-// Active returns which of an object's faults are at work now. reported is the object's FaultFree condition, or nil: after
-// a restart it tells since when a fault has been at work.
-func (t *Tracker) Active(uid types.UID, faults []Fault, reported *metav1.Condition, now time.Time) Active {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(faults) == 0 {
-		delete(t.first, uid)
-		return Active{}
-	}
-	seen, active := map[string]time.Time{}, Active{names: map[string]struct{}{}}
-	for _, f := range faults {
-		since, ok := t.first[uid][f.Name]
-		if !ok {
-			since = sinceReported(f.Name, reported, now)
+// At returns which of an object's faults are at work now. Starts are when each began, by its name; a fault without a start
+// has yet to begin.
+func At(list []Fault, starts map[string]time.Time, now time.Time) Active {
+	active := Active{names: map[string]struct{}{}}
+	for _, f := range list {
+		since, begun := starts[f.Name]
+		if !begun {
+			continue
 		}
-		seen[f.Name] = since
 		if f.Duration == nil {
 			active.names[f.Name] = struct{}{}
 			continue
@@ -77,21 +60,13 @@ func (t *Tracker) Active(uid types.UID, faults []Fault, reported *metav1.Conditi
 			}
 		}
 	}
-	t.first[uid] = seen
 	return active
 }
 
-func sinceReported(name string, reported *metav1.Condition, now time.Time) time.Time {
-	if reported != nil && reported.Status == metav1.ConditionFalse && strings.Contains(reported.Message, name) {
-		return reported.LastTransitionTime.Time
-	}
-	return now
-}
-
 // Condition is the FaultFree condition for the faults at work, in the order of the spec.
-func Condition(faults []Fault, active Active) metav1.Condition {
+func Condition(list []Fault, active Active) metav1.Condition {
 	var names []string
-	for _, f := range faults {
+	for _, f := range list {
 		if active.Has(f.Name) {
 			names = append(names, f.Name)
 		}
@@ -103,4 +78,13 @@ func Condition(faults []Fault, active Active) metav1.Condition {
 		Type: infrav1.FaultFreeCondition, Status: metav1.ConditionFalse, Reason: infrav1.FaultsActiveReason,
 		Message: "At work: " + strings.Join(names, ", ") + ". Remove them from spec.faults to end them",
 	}
+}
+
+// Report is the FaultFree condition to write. Where nobody could look at the faults, as with an object that is paused, what was
+// reported before stays.
+func Report(list []Fault, active Active, reported *metav1.Condition) metav1.Condition {
+	if active.names == nil && reported != nil {
+		return metav1.Condition{Type: reported.Type, Status: reported.Status, Reason: reported.Reason, Message: reported.Message}
+	}
+	return Condition(list, active)
 }

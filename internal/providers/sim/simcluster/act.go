@@ -19,6 +19,7 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/outcome"
+	"slipway.dev/slipway/internal/providers/sim/faults"
 	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
@@ -50,7 +51,7 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 		return err
 	}
 	place, _ := owner.PlaceOf(seen.sim)
-	cluster, err := r.World.Cluster(place)
+	err := r.ail(seen, place)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return &outcome.Stall{Reason: reasonPortTaken, Recheck: 15 * time.Second, Err: err, Message: fmt.Sprintf(
 			"Port %d of the API endpoint is taken by another program. End that program: the cluster's Nodes and kubeconfigs know the endpoint by this port", place.Port)}
@@ -58,11 +59,25 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 	if err != nil {
 		return err
 	}
-	if err := cluster.Ail(ailments(seen)); err != nil {
-		return fmt.Errorf("set the faults of cluster %s: %w", place.Key, err)
-	}
 	if !seen.active.Next.IsZero() {
 		return outcome.Quietly(seen.active.Next.Sub(seen.now), "FaultEnds", "a fault ends by itself")
+	}
+	return nil
+}
+
+// ail makes the cluster's faults so.
+func (r *Reconciler) ail(seen *observed, place world.Place) error {
+	cluster, err := r.World.Cluster(place)
+	if err != nil {
+		return err
+	}
+	starts, err := cluster.FaultStarts(seen.sim.UID, faults.Names(seen.faults))
+	if err != nil {
+		return fmt.Errorf("write down when the faults of cluster %s began: %w", place.Key, err)
+	}
+	seen.active = faults.At(seen.faults, starts, seen.now)
+	if err := cluster.Ail(ailments(seen)); err != nil {
+		return fmt.Errorf("set the faults of cluster %s: %w", place.Key, err)
 	}
 	return nil
 }
@@ -144,7 +159,6 @@ func (r *Reconciler) delete(ctx context.Context, seen *observed) error {
 			return fmt.Errorf("remove simulated cluster %s: %w", place.Key, err)
 		}
 	}
-	r.faults.Forget(seen.sim.UID)
 	_, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, seen.sim, infrav1.SimClusterFinalizer)
 	return err
 }

@@ -19,7 +19,6 @@ import (
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/outcome"
-	"slipway.dev/slipway/internal/providers/sim/faults"
 	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
@@ -37,12 +36,11 @@ type Reconciler struct {
 	Now func() time.Time
 
 	applier *apply.Applier
-	faults  *faults.Tracker
 }
 
 // SetupWithManager adds the controller to a manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
-	r.applier, r.faults = apply.New(r.Client, fieldManager), faults.NewTracker()
+	r.applier = apply.New(r.Client, fieldManager)
 	return ctrl.NewControllerManagedBy(mgr).Named("simcluster").WithOptions(opts).
 		For(&infrav1.SimCluster{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, metadataChanges()))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(owner.PauseChanges())).
@@ -51,6 +49,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		})).
 		Complete(r)
 }
+
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=simclusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=simclusters/status;simclusters/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch
 
 // Reconcile looks at one SimCluster.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

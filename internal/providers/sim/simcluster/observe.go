@@ -11,7 +11,6 @@ import (
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
-	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/providers/sim/faults"
 	"slipway.dev/slipway/internal/providers/sim/owner"
 )
@@ -34,7 +33,6 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, client.IgnoreNotFound(err)
 	}
 	seen := &observed{sim: sim, now: r.Now(), faults: faultsOf(sim.Spec.Faults)}
-	seen.active = r.faults.Active(sim.UID, seen.faults, conditions.Find(sim.Status.Conditions, infrav1.FaultFreeCondition), seen.now)
 	_, seen.paused = sim.Annotations[clusterv1.PausedAnnotation]
 	name, ok := ownerCluster(sim)
 	if !ok {

@@ -32,7 +32,8 @@ func (r *Reconciler) report(ctx context.Context, seen *observed, err error) erro
 		return nil
 	}
 	_, chosen := owner.PlaceOf(sim)
-	conds := conditions.Stamp(sim.Status.Conditions, []metav1.Condition{ready(seen, err), faults.Condition(seen.faults, seen.active), owner.PausedCondition(seen.paused)}, sim.Generation, seen.now)
+	faultFree := faults.Report(seen.faults, seen.active, conditions.Find(sim.Status.Conditions, infrav1.FaultFreeCondition))
+	conds := conditions.Stamp(sim.Status.Conditions, []metav1.Condition{ready(seen, err), faultFree, owner.PausedCondition(seen.paused)}, sim.Generation, seen.now)
 	domains := failureDomains(sim.Spec.FailureDomains)
 	provisioned := sim.Status.Initialization.Provisioned
 	if chosen && !seen.paused {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/blang/semver/v4"
@@ -17,6 +18,7 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/outcome"
+	"slipway.dev/slipway/internal/providers/sim/faults"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -26,8 +28,8 @@ const (
 	// joinRetry is how soon kubeadm join looks again for an endpoint that does not answer, and joinPatience how long it does.
 	joinRetry    = 500 * time.Millisecond
 	joinPatience = 5 * time.Minute
-	// clusterPoll is how soon to look again for a simulated cluster that is being loaded.
-	clusterPoll = 250 * time.Millisecond
+	// portRecheck is how soon to look again whether the endpoint's port is free.
+	portRecheck = 5 * time.Second
 )
 
 // bootFailure says that the machine does not boot while its fault lasts.
@@ -49,6 +51,11 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 	if err := r.claim(ctx, seen); err != nil {
 		return err
 	}
+	starts, err := seen.world.FaultStarts(seen.sim.UID, faults.Names(seen.faults))
+	if err != nil {
+		return fmt.Errorf("write down when the faults of machine %s began: %w", seen.sim.Name, err)
+	}
+	seen.active = faults.At(seen.faults, starts, seen.now)
 	if !seen.booted {
 		if err := r.boot(ctx, seen); err != nil {
 			return err
@@ -115,6 +122,10 @@ func (r *Reconciler) bootstrap(seen *observed, booted time.Time) error {
 		}
 		return outcome.Waiting(joinRetry, infrav1.BootstrappingReason, "kubeadm join waits for the cluster's API endpoint to answer")
 	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &outcome.Stall{Reason: infrav1.BootingReason, Recheck: portRecheck, Err: err, Message: fmt.Sprintf(
+			"Port %d of the cluster's API endpoint is taken by another program. End that program", seen.place.Port)}
+	}
 	if err != nil {
 		return err
 	}
@@ -169,8 +180,10 @@ func (r *Reconciler) delete(ctx context.Context, seen *observed) error {
 		if err := seen.world.Delete(seen.sim.Name); err != nil {
 			return fmt.Errorf("take away machine %s: %w", seen.sim.Name, err)
 		}
+		if _, err := seen.world.FaultStarts(seen.sim.UID, nil); err != nil {
+			return fmt.Errorf("forget the faults of machine %s: %w", seen.sim.Name, err)
+		}
 	}
-	r.faults.Forget(seen.sim.UID)
 	r.power.forget(seen.sim.UID)
 	_, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, seen.sim, infrav1.SimMachineFinalizer)
 	return err
@@ -186,8 +199,7 @@ func until(moment, now time.Time) time.Duration {
 
 // shown is what controller-runtime is told of an outcome: bootstrap and boot failures are no errors to retry.
 func shown(err error) error {
-	var boot bootFailure
-	if errors.As(err, &boot) {
+	if boot, ok := errors.AsType[bootFailure](err); ok {
 		return outcome.Quietly(boot.next, "BootFailed", "boot failed")
 	}
 	if _, ok := errors.AsType[*world.BootstrapError](err); ok {

@@ -22,7 +22,6 @@ import (
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/outcome"
-	"slipway.dev/slipway/internal/providers/sim/faults"
 	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
@@ -42,13 +41,12 @@ type Reconciler struct {
 	Now func() time.Time
 
 	applier *apply.Applier
-	faults  *faults.Tracker
 	power   powerLog
 }
 
 // SetupWithManager adds the controller to a manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
-	r.applier, r.faults = apply.New(r.Client, fieldManager), faults.NewTracker()
+	r.applier = apply.New(r.Client, fieldManager)
 	r.power.on = map[types.UID]time.Time{}
 	return ctrl.NewControllerManagedBy(mgr).Named("simmachine").WithOptions(opts).
 		For(&infrav1.SimMachine{}, builder.WithPredicates(whenWanted())).
@@ -57,6 +55,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		Watches(&infrav1.SimCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofSimCluster), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 }
+
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=simmachines,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=simmachines/status;simmachines/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=simclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile looks at one SimMachine.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

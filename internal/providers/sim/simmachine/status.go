@@ -83,7 +83,8 @@ func statusOf(seen *observed, err error) infrav1.SimMachineStatus {
 			status.BootstrapToolVersion = seen.record.Version
 		}
 	}
-	status.Conditions = []metav1.Condition{ready(seen, booted, bootstrapped), booted, bootstrapped, faults.Condition(seen.faults, seen.active), owner.PausedCondition(seen.paused)}
+	faultFree := faults.Report(seen.faults, seen.active, conditions.Find(seen.sim.Status.Conditions, infrav1.FaultFreeCondition))
+	status.Conditions = []metav1.Condition{ready(seen, booted, bootstrapped), booted, bootstrapped, faultFree, owner.PausedCondition(seen.paused)}
 	return status
 }
 

@@ -3,6 +3,7 @@ package workload
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +40,7 @@ func (tx *transaction) settleBudget(e *entry) {
 	if err != nil {
 		return
 	}
-	status := budgetStatus(b, pods)
+	status := budgetStatus(b, pods, tx.store.expectedPods(pods))
 	status.Conditions = budgetConditions(b, status)
 	b.Status = status
 	next, err := e.kind.encode(b)
@@ -71,16 +72,42 @@ func (s *Store) budgetPods(b *policyv1.PodDisruptionBudget) ([]*corev1.Pod, erro
 	return out, nil
 }
 
-// budgetStatus counts as the disruption controller does, but takes the pods that exist for those expected: the
-// simulation makes as many as are wanted.
-func budgetStatus(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) policyv1.PodDisruptionBudgetStatus {
+// expectedPods is how many pods there would be if their owners had as many as they want: a Deployment its replicas, so that
+// an evicted pod is missed until its successor is there. Any other pod stands for itself. The caller holds the lock.
+func (s *Store) expectedPods(pods []*corev1.Pod) int32 {
+	expected, seen := int32(0), map[string]bool{}
+	for _, p := range pods {
+		ref := metav1.GetControllerOf(p)
+		if ref == nil || ref.Kind != "Deployment" {
+			expected++
+			continue
+		}
+		if seen[ref.Name] {
+			continue
+		}
+		_, e := s.find(s.catalog.byName["deployments.apps"], objectKey{p.Namespace, ref.Name})
+		if e == nil || e.uid != ref.UID {
+			expected++
+			continue
+		}
+		seen[ref.Name] = true
+		if obj, err := e.decode(); err == nil {
+			if replicas := obj.(*appsv1.Deployment).Spec.Replicas; replicas != nil {
+				expected += *replicas
+			}
+		}
+	}
+	return expected
+}
+
+// budgetStatus counts as the disruption controller does.
+func budgetStatus(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, expected int32) policyv1.PodDisruptionBudgetStatus {
 	healthy := int32(0)
 	for _, p := range pods {
-		if p.DeletionTimestamp == nil && podReady(p) {
+		if p.DeletionTimestamp == nil && PodReady(p) {
 			healthy++
 		}
 	}
-	expected := int32(len(pods))
 	desired := int32(0)
 	switch {
 	case b.Spec.MaxUnavailable != nil:
@@ -124,7 +151,8 @@ func budgetConditions(b *policyv1.PodDisruptionBudget, s policyv1.PodDisruptionB
 	return []metav1.Condition{c}
 }
 
-func podReady(p *corev1.Pod) bool {
+// PodReady tells whether a pod says that it is ready.
+func PodReady(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})

@@ -218,7 +218,7 @@ const (
 )
 
 func contextOf(l net.Listener) context.Context {
-	return context.WithValue(context.Background(), clusterKey, l.(*clusterListener).cluster)
+	return context.WithValue(context.Background(), clusterKey, l.(*clusterListener).cluster) //nolint:forbidigo // A server's contexts begin here.
 }
 
 // connContext gives each connection a place to keep who its client is.

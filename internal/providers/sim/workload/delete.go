@@ -16,6 +16,8 @@ type deleteOptions struct {
 	grace         *int64
 	preconditions *metav1.Preconditions
 	dryRun        bool
+	// orphan lets the dependents live, without the owner.
+	orphan bool
 	// guard is asked under the lock, before anything changes; errMoved has the caller decide anew.
 	guard func() error
 }
@@ -62,6 +64,9 @@ func (s *Store) removeEntry(k *kind, old *entry, o deleteOptions) (*entry, bool,
 			if err := o.guard(); err != nil {
 				return err
 			}
+		}
+		if o.orphan {
+			tx.orphan(old.uid)
 		}
 		if gone {
 			tx.remove(old)
@@ -196,21 +201,40 @@ func (tx *transaction) finishNamespace(namespace string) {
 
 // cascade deletes what an object's end takes along: its dependents, and the emptied namespace.
 func (tx *transaction) cascade(old *entry) {
-	var dependents []*entry
-	for _, t := range tx.store.tables {
-		for _, e := range t {
-			if slices.Contains(e.owners, old.uid) {
-				dependents = append(dependents, e)
-			}
-		}
-	}
-	for _, e := range dependents {
+	for _, e := range tx.store.dependents(old.uid) {
 		if !tx.ownedByAnother(e, old.uid) {
 			tx.discard(e)
 		}
 	}
 	if old.namespace != "" {
 		tx.finishNamespace(old.namespace)
+	}
+}
+
+// dependents are the objects that name an owner. The caller holds the lock.
+func (s *Store) dependents(owner types.UID) []*entry {
+	var found []*entry
+	for _, t := range s.tables {
+		for _, e := range t {
+			if slices.Contains(e.owners, owner) {
+				found = append(found, e)
+			}
+		}
+	}
+	return found
+}
+
+// orphan takes an owner off all that name it.
+func (tx *transaction) orphan(owner types.UID) {
+	for _, e := range tx.store.dependents(owner) {
+		obj, err := e.decode()
+		if err != nil {
+			continue
+		}
+		obj.SetOwnerReferences(slices.DeleteFunc(obj.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner }))
+		if next, err := e.kind.encode(obj); err == nil {
+			tx.put(next, e)
+		}
 	}
 }
 

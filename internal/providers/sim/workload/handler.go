@@ -102,13 +102,25 @@ func (q *request) serveResource(gv schema.GroupVersion, parts []string) error {
 		return q.serveReview(review)
 	}
 	q.kind = q.cluster.server.shared.catalog.byResource[gv.WithResource(q.resource)]
-	if q.kind == nil || deeper || (q.sub != "" && !q.kind.hasSubresource(q.sub)) {
-		return q.notFoundPath()
+	if err := q.unserved(deeper); err != nil {
+		return err
 	}
 	if !q.kind.namespaced {
 		q.namespace = ""
 	}
 	return q.dispatch()
+}
+
+// unserved is the refusal of a path that leads to nothing.
+func (q *request) unserved(deeper bool) error {
+	switch {
+	case q.kind != nil && q.kind.gvk.Kind == "Pod" && (q.sub == "exec" || q.sub == "attach"):
+		return apierrors.NewBadRequest(fmt.Sprintf("pod %s is simulated: no container runs in it, so there is nothing to %s", q.name, q.sub))
+	case q.kind == nil || deeper || (q.sub != "" && !q.kind.hasSubresource(q.sub)):
+		return q.notFoundPath()
+	default:
+		return nil
+	}
 }
 
 // locate reads namespace, resource, name and subresource off a path, and says whether it goes deeper than any does.
@@ -174,6 +186,11 @@ func (q *request) dispatch() error {
 	if q.kind.namespaced && q.namespace == "" {
 		return q.unsupported()
 	}
+	return q.dispatchOne()
+}
+
+// dispatchOne runs what is done in one namespace, or to an object without any.
+func (q *request) dispatchOne() error {
 	switch q.verb {
 	case "get":
 		return q.get()

@@ -11,8 +11,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	pathcontent "k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -203,9 +203,17 @@ func volumeAttachmentKind() *kind {
 	}
 }
 
+// pathSegment says why a name, or the beginning of one, cannot stand in a URL's path.
+func pathSegment(name string, prefix bool) []string {
+	if prefix {
+		return pathcontent.IsPathSegmentPrefix(name)
+	}
+	return pathcontent.IsPathSegmentName(name)
+}
+
 func rbacKinds() []*kind {
 	gv := rbacv1.SchemeGroupVersion
-	segment := validation.ValidateNameFunc(path.ValidatePathSegmentName)
+	segment := validation.ValidateNameFunc(pathSegment)
 	return []*kind{
 		{
 			gvk: gv.WithKind("ClusterRole"), plural: "clusterroles", singular: "clusterrole", nameRule: segment,

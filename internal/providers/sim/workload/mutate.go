@@ -133,9 +133,10 @@ func (q *request) producer(o *writeOptions) (producer, error) {
 		}
 		o.applied = true
 		return q.applyProducer(*o, body)
+	default:
+		return nil, unsupportedMedia(media, string(types.JSONPatchType), string(types.MergePatchType),
+			string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType))
 	}
-	return nil, unsupportedMedia(media, string(types.JSONPatchType), string(types.MergePatchType),
-		string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType))
 }
 
 func (q *request) putProducer() (producer, error) {
@@ -179,7 +180,7 @@ func (q *request) patchProducer(kind types.PatchType, patch []byte) producer {
 
 // invalidPatch turns a document that does not decode into the 422 that patches get, except for strict field errors.
 func invalidPatch(err error) error {
-	if status, ok := err.(apierrors.APIStatus); ok && strings.Contains(status.Status().Message, "strict decoding error") { //nolint:errorlint // made one call above
+	if status, ok := err.(apierrors.APIStatus); ok && strings.Contains(status.Status().Message, "strict decoding error") { // It was made one call above.
 		return err
 	}
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
@@ -279,7 +280,27 @@ func (q *request) deleteOptions() (deleteOptions, error) {
 		o.grace = &grace
 	}
 	o.dryRun = len(body.DryRun) > 0 || len(q.query["dryRun"]) > 0
-	return o, nil
+	var err error
+	o.orphan, err = orphaning(body, q.query.Get("propagationPolicy"))
+	return o, err
+}
+
+// orphaning tells whether dependents shall outlive their owner. Otherwise they go with it at once, which serves those who want
+// it in the background and those who want it in the foreground.
+func orphaning(body metav1.DeleteOptions, asked string) (bool, error) {
+	if body.PropagationPolicy != nil {
+		asked = string(*body.PropagationPolicy)
+	}
+	switch metav1.DeletionPropagation(asked) {
+	case metav1.DeletePropagationOrphan:
+		return true, nil
+	case metav1.DeletePropagationBackground, metav1.DeletePropagationForeground:
+		return false, nil
+	case "":
+		orphan := body.OrphanDependents //nolint:staticcheck // old clients send it
+		return orphan != nil && *orphan, nil
+	}
+	return false, apierrors.NewBadRequest(fmt.Sprintf("propagationPolicy: %q is none of Foreground, Background, Orphan", asked))
 }
 
 func (q *request) decodeDeleteOptions(data []byte, into *metav1.DeleteOptions) error {

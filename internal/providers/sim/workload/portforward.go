@@ -92,12 +92,12 @@ func (f *forwarding) tunnel() (httpstream.Connection, error) {
 	}
 	ws, err := up.Upgrade(f.w, f.r, nil)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // answered already
+		return nil, nil //nolint:nilerr // answered already
 	}
 	conn, err := spdy.NewServerConnection(portforward.NewTunnelingConnection("server", ws), f.accept)
 	if err != nil {
 		_ = ws.Close()  // the connection is useless
-		return nil, nil //nolint:nilnil // hijacked: there is nobody to answer
+		return nil, nil //nolint:nilerr // hijacked: there is nobody to answer
 	}
 	return conn, nil
 }

@@ -202,7 +202,7 @@ func (q *request) paginate(entries []*entry, rv uint64) ([]*entry, metav1.ListMe
 	}
 	limit, err := strconv.Atoi(q.query.Get("limit"))
 	if err != nil || limit <= 0 || limit >= len(entries) {
-		return entries, meta, nil
+		return entries, meta, nil //nolint:nilerr // A limit that is no number is none.
 	}
 	last := entries[limit-1]
 	meta.Continue = page{Version: at.Version, Namespace: last.namespace, Name: last.name}.token()

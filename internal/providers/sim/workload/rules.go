@@ -182,7 +182,7 @@ func validatePod(obj, old Object) field.ErrorList {
 
 func validateDeployment(obj, old Object) field.ErrorList {
 	d := obj.(*appsv1.Deployment)
-	errs := validateTemplate(d.Spec.Selector, d.Spec.Template.Labels)
+	errs := validateTemplate(d.Spec.Selector, d.Spec.Template)
 	if d.Spec.Replicas != nil && *d.Spec.Replicas < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), *d.Spec.Replicas, "must be greater than or equal to 0"))
 	}
@@ -194,16 +194,19 @@ func validateDeployment(obj, old Object) field.ErrorList {
 
 func validateDaemonSet(obj, old Object) field.ErrorList {
 	d := obj.(*appsv1.DaemonSet)
-	errs := validateTemplate(d.Spec.Selector, d.Spec.Template.Labels)
+	errs := validateTemplate(d.Spec.Selector, d.Spec.Template)
 	if old != nil && !equality.Semantic.DeepEqual(d.Spec.Selector, old.(*appsv1.DaemonSet).Spec.Selector) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), d.Spec.Selector, "field is immutable"))
 	}
 	return errs
 }
 
-// validateTemplate checks that a workload's selector finds its own pods.
-func validateTemplate(selector *metav1.LabelSelector, podLabels map[string]string) field.ErrorList {
-	path := field.NewPath("spec", "selector")
+// validateTemplate checks that a workload makes pods which its selector finds.
+func validateTemplate(selector *metav1.LabelSelector, template corev1.PodTemplateSpec) field.ErrorList {
+	path, podLabels := field.NewPath("spec", "selector"), template.Labels
+	if len(template.Spec.Containers) == 0 {
+		return field.ErrorList{field.Required(field.NewPath("spec", "template", "spec", "containers"), "")}
+	}
 	if selector == nil {
 		return field.ErrorList{field.Required(path, "")}
 	}

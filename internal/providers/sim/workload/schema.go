@@ -42,7 +42,7 @@ func (b *schemaBuilder) add(t reflect.Type) string {
 	}
 	s := &spec.Schema{}
 	b.done[name] = s // before the fields: types may refer to themselves
-	if doc, ok := reflect.Zero(t).Interface().(documented); ok {
+	if doc, ok := reflect.TypeAssert[documented](reflect.Zero(t)); ok {
 		s.Description = doc.SwaggerDoc()[""]
 	}
 	if b.scalarLike(t, s) {
@@ -58,7 +58,7 @@ func (b *schemaBuilder) add(t reflect.Type) string {
 
 // modelName is the name of a type in OpenAPI.
 func modelName(t reflect.Type) string {
-	if n, ok := reflect.Zero(t).Interface().(modelNamed); ok {
+	if n, ok := reflect.TypeAssert[modelNamed](reflect.Zero(t)); ok {
 		return n.OpenAPIModelName()
 	}
 	path := strings.Split(t.PkgPath(), "/")
@@ -91,11 +91,10 @@ func (b *schemaBuilder) scalarLike(t reflect.Type, s *spec.Schema) bool {
 // fields adds a struct's fields; those of inlined structs become its own.
 func (b *schemaBuilder) fields(t reflect.Type, s *spec.Schema, name string) {
 	docs := map[string]string{}
-	if doc, ok := reflect.Zero(t).Interface().(documented); ok {
+	if doc, ok := reflect.TypeAssert[documented](reflect.Zero(t)); ok {
 		docs = doc.SwaggerDoc()
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		tag := strings.Split(f.Tag.Get("json"), ",")
 		if !f.IsExported() || tag[0] == "-" {
 			continue
@@ -131,7 +130,7 @@ func (b *schemaBuilder) of(t reflect.Type) *spec.Schema {
 		return b.of(t.Elem())
 	}
 	if t.Name() != "" && t.PkgPath() != "" {
-		if _, ok := reflect.Zero(t).Interface().(schemaTyped); ok || t.Kind() == reflect.Struct {
+		if _, ok := reflect.TypeAssert[schemaTyped](reflect.Zero(t)); ok || t.Kind() == reflect.Struct {
 			return schemaRef(b.add(t))
 		}
 	}

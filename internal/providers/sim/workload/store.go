@@ -222,6 +222,7 @@ type transaction struct {
 	frame   frame
 	changes []Change
 	pods    map[string]bool // namespaces whose disruption budgets need another look
+	byPut   bool            // made by Store.Put
 }
 
 // transact runs changes under the lock and waits until they are on disk. An error of fn must come before its first change.
@@ -291,13 +292,13 @@ func (tx *transaction) record(typ watch.EventType, cur, old *entry) {
 	if s.changed != nil {
 		tx.changes = append(tx.changes, Change{
 			Type: typ, Kind: cur.kind.gvk.Kind,
-			Key: types.NamespacedName{Namespace: cur.namespace, Name: cur.name}, Deleting: cur.deleting,
+			Key: types.NamespacedName{Namespace: cur.namespace, Name: cur.name}, Deleting: cur.deleting, Put: tx.byPut,
 		})
 	}
 	if cur.kind.gvk.Group == rbacv1.GroupName {
 		s.rbacRV = s.rv
 	}
-	if kind := cur.kind.gvk.Kind; kind == "Pod" || kind == "PodDisruptionBudget" {
+	if kind := cur.kind.gvk.Kind; kind == "Pod" || kind == "PodDisruptionBudget" || kind == "Deployment" {
 		if tx.pods == nil {
 			tx.pods = map[string]bool{}
 		}
@@ -312,6 +313,8 @@ type Change struct {
 	Key  types.NamespacedName
 	// Deleting says that the object waits for its finalizers or, a pod, for its node.
 	Deleting bool
+	// Put says that Store.Put wrote it.
+	Put bool
 }
 
 // Value returns what SetValue stored under a name, and nil if nothing. The caller must not change it.

@@ -93,7 +93,7 @@ func mayEvict(p *corev1.Pod, budgets []*policyv1.PodDisruptionBudget) error {
 		return apierrors.NewInternalError(errors.New("this pod has more than one PodDisruptionBudget, which the eviction subresource does not support"))
 	}
 	for _, b := range budgets {
-		if !podReady(p) {
+		if !PodReady(p) {
 			policy := b.Spec.UnhealthyPodEvictionPolicy
 			if policy != nil && *policy == policyv1.AlwaysAllow {
 				return nil

@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
@@ -136,8 +137,8 @@ func Delete[O Object](s *Store, key types.NamespacedName) error {
 }
 
 // Put makes objects be as given, in one transaction with one sync: missing ones are created, others replaced with their
-// identity and managed fields kept, and those that are already so are not written. Namespaces may be among them, before what
-// they hold. It returns how many were written.
+// identity and managed fields kept, and those that are already so are not written. Where a resourceVersion is given, it must be
+// the current one. Namespaces may be among them, before what they hold. It returns how many were written.
 func (s *Store) Put(objs ...Object) (int, error) {
 	steps := make([]putStep, 0, len(objs))
 	for _, obj := range objs {
@@ -171,6 +172,7 @@ func (s *Store) putOnce(steps []putStep) (int, error) {
 	}
 	n := 0
 	err := s.transact(func(tx *transaction) error {
+		tx.byPut = true
 		for _, st := range steps {
 			if _, cur := s.find(st.kind, st.key); cur != st.old {
 				return errMoved
@@ -196,8 +198,12 @@ func (s *Store) putOnce(steps []putStep) (int, error) {
 // preparePut computes the next entry of one object; none when it is already as wanted.
 func (s *Store) preparePut(st *putStep) error {
 	obj := st.obj.DeepCopyObject().(Object)
+	expected := obj.GetResourceVersion()
 	obj.SetResourceVersion("")
 	st.old, st.next = s.load(st.kind, st.key), nil
+	if expected != "" && (st.old == nil || strconv.FormatUint(st.old.rv, 10) != expected) {
+		return apierrors.NewConflict(st.kind.resource(), st.key.name, errMoved)
+	}
 	if st.old == nil {
 		s.prepareNew(st.kind, obj, writeOptions{})
 		if errs := st.kind.check(obj, nil); len(errs) > 0 {

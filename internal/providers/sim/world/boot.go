@@ -2,11 +2,9 @@ package world
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,24 +212,20 @@ func externalEtcd(cluster config.ClusterConfiguration) certs.ExternalEtcd {
 
 // found opens the cluster's file and endpoint.
 func (c *Cluster) found(pki certs.Set) error {
+	if c.api != nil && len(c.machines) == 0 && !c.ailing.Unreachable {
+		// A boot that went wrong is tried again: the port may have been taken.
+		return c.api.SetReachable(true)
+	}
 	if c.api != nil {
 		return nil
 	}
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+	if err := c.open(); err != nil {
+		return fmt.Errorf("open the cluster's file: %w", err)
+	}
+	if err := c.remember(pkiValue, pki, false); err != nil {
 		return err
 	}
-	api, err := c.world.workload.Open(c.place.Key, workload.Config{Dir: c.dir, ListenAddr: c.listenAddr(), Hooks: c.hooks(), Version: "v1.0.0"})
-	if err != nil {
-		return fmt.Errorf("serve the API endpoint: %w", err)
-	}
-	raw, err := json.Marshal(pki)
-	if err == nil {
-		err = api.Store().SetValue(pkiValue, raw)
-	}
-	if err != nil {
-		return errors.Join(err, api.Close())
-	}
-	c.api, c.pki = api, pki
+	c.api, c.pki = c.file, pki
 	return c.serve()
 }
 
@@ -385,7 +379,7 @@ func (c *Cluster) register(b *boot, cluster config.ClusterConfiguration) error {
 	if err != nil {
 		return err
 	}
-	objects := []workload.Object{newLease(node)}
+	objects := []workload.Object{newLease(node, b.now)}
 	if b.controlPlane() {
 		objects = append(objects, staticPods(node, images, stacked, b.now)...)
 	}

@@ -4,19 +4,22 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/blang/semver/v4"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"slipway.dev/slipway/internal/kubeadm/certs"
@@ -28,7 +31,12 @@ import (
 const (
 	pkiValue      = "pki"
 	machinesValue = "machines"
+	faultsValue   = "faults"
+	ailingValue   = "ailing"
 )
+
+// errClosed says that a cluster was closed or removed while somebody still had it in hand.
+var errClosed = errors.New("the simulated cluster is closed")
 
 // Cluster is one simulated cluster.
 type Cluster struct {
@@ -36,30 +44,38 @@ type Cluster struct {
 	place Place
 	dir   string
 
-	mu       sync.Mutex // guards what follows; it is not held while the API is served
-	api      *workload.Cluster
+	mu       sync.Mutex        // guards what follows; it is not held while the API is served
+	file     *workload.Cluster // open as soon as there is something to remember
+	api      *workload.Cluster // the file, once kubeadm init has run and it is served
 	members  *etcd.Cluster
 	pki      certs.Set
 	machines map[string]*machine
 	ailing   Ailments
+	starts   map[types.UID]map[string]time.Time // when the faults of objects began
+	closed   bool
+	// unsettled tells that settle went wrong, so that who looks next has to do it again.
+	unsettled bool
+
+	// watchful tells that a change of any Node may matter to a Pod.
+	watchful atomic.Bool
 
 	// hearts tells the workload API which nodes are alive. It has a lock of its own, for it is asked with the store locked.
 	hearts hearts
 }
 
-// machine is a machine's record and what ails it now.
-type machine struct {
-	Record
-
-	lost, etcdDead bool
-}
+// machine is a machine's record, shared by all who look at it.
+type machine struct{ Record }
 
 // Ailments are the faults of the cluster as a whole.
 type Ailments struct {
 	// Unreachable tells that the API endpoint refuses connections.
-	Unreachable bool
+	Unreachable bool `json:"unreachable,omitempty"`
 	// ZonesDown are the zones without power, sorted.
-	ZonesDown []string
+	ZonesDown []string `json:"zonesDown,omitempty"`
+}
+
+func (a Ailments) equal(b Ailments) bool {
+	return a.Unreachable == b.Unreachable && slices.Equal(a.ZonesDown, b.ZonesDown)
 }
 
 // MachineAilments are the faults of one machine.
@@ -90,34 +106,58 @@ func (c *Cluster) Machine(name string) (Record, bool) {
 	return m.Record, true
 }
 
-// load opens the cluster's file and serves it.
+// load opens the cluster's file and, if kubeadm init has run, serves it.
 func (c *Cluster) load() error {
-	api, err := c.world.workload.Open(c.place.Key, workload.Config{Dir: c.dir, ListenAddr: c.listenAddr(), Hooks: c.hooks()})
+	err := c.open()
 	corrupt := &workload.CorruptError{}
 	if errors.As(err, &corrupt) {
 		// It is rebuilt from the machines' specs, as a lost file is.
-		return errors.Join(os.RemoveAll(c.dir))
+		return os.RemoveAll(c.dir)
 	}
 	if err != nil {
 		return err
 	}
-	if raw := api.Store().Value(pkiValue); raw != nil {
-		c.pki = certs.Set{}
-		if err := json.Unmarshal(raw, &c.pki); err != nil {
-			return errors.Join(fmt.Errorf("read its CAs: %w", err), api.Close())
+	for name, value := range map[string]any{pkiValue: &c.pki, machinesValue: &c.machines, faultsValue: &c.starts, ailingValue: &c.ailing} {
+		if err := c.recall(name, value); err != nil {
+			return fmt.Errorf("read its %s: %w", name, err)
 		}
 	}
-	if len(c.pki) == 0 {
-		// A crash before kubeadm init got as far as its CAs: nothing happened.
-		return api.Remove()
-	}
-	if raw := api.Store().Value(machinesValue); raw != nil {
-		if err := json.Unmarshal(raw, &c.machines); err != nil {
-			return errors.Join(fmt.Errorf("read its machines: %w", err), api.Close())
+	if len(c.pki) > 0 {
+		c.api = c.file
+		if !c.reachable() {
+			// Serving begins with listening, if only for a moment.
+			if err := c.api.SetReachable(false); err != nil {
+				return err
+			}
 		}
+		return c.serve()
 	}
-	c.api = api
-	return c.serve()
+	if len(c.starts) > 0 || !c.ailing.equal(Ailments{}) {
+		return nil
+	}
+	// A crash before kubeadm init got as far as its CAs: nothing happened.
+	file := c.file
+	c.file = nil
+	return file.Remove()
+}
+
+// open opens the cluster's file, or makes it. The caller holds mu.
+func (c *Cluster) open() error {
+	if c.closed {
+		return errClosed
+	}
+	if c.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	file, err := c.world.workload.Open(c.place.Key, workload.Config{Dir: c.dir, ListenAddr: c.listenAddr(), Hooks: c.hooks(), Version: "v1.0.0"})
+	if err != nil {
+		return err
+	}
+	c.file = file
+	return nil
 }
 
 // serve gives the endpoint its certificates and opens the members' doors. The cluster is known to have its CAs.
@@ -134,13 +174,15 @@ func (c *Cluster) serve() error {
 	if err != nil {
 		return err
 	}
-	if err := c.api.SetCertificates(serving.Cert, serving.Key, ca.PEM); err != nil {
-		return err
+	// A port that is taken keeps nobody from the rest: machines can be taken away, and when it is free settle listens.
+	taken := c.api.SetCertificates(serving.Cert, serving.Key, ca.PEM)
+	if taken != nil && !errors.Is(taken, syscall.EADDRINUSE) {
+		return taken
 	}
 	if err := c.openEtcd(); err != nil {
 		return err
 	}
-	return c.settle()
+	return errors.Join(taken, c.settle())
 }
 
 func (c *Cluster) servingHosts() []string {
@@ -182,12 +224,28 @@ func (c *Cluster) hooks() workload.Hooks {
 	return workload.Hooks{
 		Heartbeat: func(node string) (time.Time, bool) { return c.hearts.beat(node, c.world.opts.Now()) },
 		Changed: func(ch workload.Change) {
-			if ch.Kind == "Node" && ch.Type == watch.Deleted || ch.Kind == "Pod" && ch.Type == watch.Deleted {
+			if c.matters(ch) {
 				c.world.tender.add(c)
 			}
 		},
+		PodLog:  func(context.Context, *corev1.Pod, *corev1.PodLogOptions) (io.ReadCloser, error) { return podLog(), nil },
 		PodDial: c.dialPod,
 	}
+}
+
+// matters tells whether a change gives the tender something to do. What it wrote itself does not.
+func (c *Cluster) matters(ch workload.Change) bool {
+	switch ch.Kind {
+	case "Node":
+		return ch.Type == watch.Deleted || ch.Type == watch.Modified && c.watchful.Load()
+	case "Pod":
+		return ch.Type == watch.Deleted || !ch.Put
+	case "Deployment", "DaemonSet":
+		return !ch.Put
+	case "Namespace", "ServiceAccount":
+		return !ch.Put && !ch.Deleting
+	}
+	return false
 }
 
 // dialPod connects to a port of a pod: etcd's client port is served, and an API server's, which all stand behind the
@@ -208,11 +266,7 @@ func (c *Cluster) dialPod(ctx context.Context, pod *corev1.Pod, port int32) (net
 
 // saveMachines writes the machines' records. The caller holds mu.
 func (c *Cluster) saveMachines() error {
-	raw, err := json.Marshal(c.machines)
-	if err != nil {
-		return err
-	}
-	return c.api.Store().SetValue(machinesValue, raw)
+	return c.remember(machinesValue, c.machines, false)
 }
 
 // lowestVersion is the oldest API server's version that is behind the endpoint.
@@ -235,17 +289,17 @@ func (c *Cluster) lowestVersion() string {
 
 func (c *Cluster) close() error {
 	c.mu.Lock()
-	api, members := c.api, c.members
-	c.api, c.members = nil, nil
+	file, members := c.file, c.members
+	c.file, c.api, c.members, c.closed = nil, nil, nil, true
 	c.mu.Unlock()
 	// Without the lock: closing waits for requests, and a request may ask for it.
 	if members != nil {
 		members.Close()
 	}
-	if api == nil {
+	if file == nil {
 		return nil
 	}
-	return api.Close()
+	return file.Close()
 }
 
 // hearts are the nodes that are not alive, and when they were last heard of.

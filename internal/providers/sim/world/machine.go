@@ -37,6 +37,9 @@ type Record struct {
 	Booted time.Time `json:"booted"`
 	// Gone tells that the machine has vanished behind the provider's back.
 	Gone bool `json:"gone,omitempty"`
+	// Lost and EtcdDead tell that its kubelet is not heard of and that its etcd member does not run.
+	Lost     bool `json:"lost,omitempty"`
+	EtcdDead bool `json:"etcdDead,omitempty"`
 	// LostSince is when it was last heard of, zero while it is well.
 	LostSince time.Time `json:"lostSince,omitzero"`
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,8 +17,11 @@ import (
 func (c *Cluster) Ail(a Ailments) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ailing.Unreachable == a.Unreachable && slices.Equal(c.ailing.ZonesDown, a.ZonesDown) {
+	if c.ailing.equal(a) && !c.unsettled {
 		return nil
+	}
+	if err := c.remember(ailingValue, a, a.equal(Ailments{})); err != nil {
+		return err
 	}
 	c.ailing = a
 	return c.settle()
@@ -29,16 +33,10 @@ func (c *Cluster) AilMachine(name string, a MachineAilments) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m, ok := c.machines[name]
-	if !ok || m.lost == a.Lost && m.etcdDead == a.EtcdDead && (m.Gone || !a.Gone) {
+	if !ok || m.Lost == a.Lost && m.EtcdDead == a.EtcdDead && (m.Gone || !a.Gone) && !c.unsettled {
 		return nil
 	}
-	m.lost, m.etcdDead = a.Lost, a.EtcdDead
-	if a.Gone && !m.Gone {
-		m.Gone = true
-		if err := c.saveMachines(); err != nil {
-			return err
-		}
-	}
+	m.Lost, m.EtcdDead, m.Gone = a.Lost, a.EtcdDead, m.Gone || a.Gone
 	return c.settle()
 }
 
@@ -64,8 +62,8 @@ func (c *Cluster) Delete(name string) error {
 	return c.settle()
 }
 
-// settle makes the world show which machines are alive: heartbeats, Ready conditions, etcd members, the endpoint. The
-// caller holds mu. It is idempotent and runs after every change.
+// settle writes down what the machines are and makes the world show which are alive: heartbeats, Ready conditions, etcd
+// members, the endpoint. The caller holds mu. It is idempotent and runs after every change.
 func (c *Cluster) settle() error {
 	if c.api == nil {
 		return nil
@@ -82,21 +80,23 @@ func (c *Cluster) settle() error {
 			m.LostSince = time.Time{}
 		}
 		if m.ControlPlane {
-			running := up || m.lost && c.powered(m) // A kubelet that is not heard of leaves its Pods running.
+			running := up || m.Lost && c.powered(m) // A kubelet that is not heard of leaves its Pods running.
 			reachable = reachable || running
 			if c.members != nil {
-				errs = append(errs, c.members.SetAlive(m.Node, running && !m.etcdDead))
+				errs = append(errs, c.members.SetAlive(m.Node, running && !m.EtcdDead))
 			}
 		}
 	}
-	errs = append(errs, c.showNodes(alive, silent, now))
+	errs = append(errs, c.saveMachines(), c.showNodes(alive, silent, now))
 	c.hearts.set(silent)
 	if v := c.lowestVersion(); v != "" {
 		c.api.SetVersion(v)
 	}
 	errs = append(errs, c.api.SetReachable(reachable && !c.ailing.Unreachable))
 	c.world.tender.add(c)
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	c.unsettled = err != nil
+	return err
 }
 
 // powered tells whether a machine is there and its zone has power.
@@ -104,7 +104,7 @@ func (c *Cluster) powered(m *machine) bool {
 	return !m.Gone && (m.Zone == "" || !slices.Contains(c.ailing.ZonesDown, m.Zone))
 }
 
-func (c *Cluster) alive(m *machine) bool { return c.powered(m) && !m.lost }
+func (c *Cluster) alive(m *machine) bool { return c.powered(m) && !m.Lost }
 
 // silentSince remembers when a machine was last heard of.
 func (m *machine) silentSince(now time.Time) time.Time {
@@ -123,6 +123,11 @@ func (c *Cluster) showNodes(known map[string]bool, silent map[string]time.Time, 
 	}
 	var errs []error
 	for _, node := range nodes {
+		// Leases are not in the file, so that a restart begins without them.
+		if lease := newLease(node, now); known[node.Name] && !workload.Has[*coordinationv1.Lease](c.api.Store(), types.NamespacedName{Namespace: lease.Namespace, Name: lease.Name}) {
+			_, err := c.api.Store().Put(lease)
+			errs = append(errs, err)
+		}
 		if !known[node.Name] {
 			silent[node.Name] = lastReady(node, now)
 		}

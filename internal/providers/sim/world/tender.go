@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// tender looks after the add-ons of clusters in which something changed: the part that a controller manager plays in a
-// real cluster. One goroutine serves all clusters.
+// tender looks after clusters in which something changed: the part that controller managers, schedulers and kubelets play in
+// real clusters. One goroutine serves all clusters.
 type tender struct {
 	log *slog.Logger
 
@@ -49,8 +49,8 @@ func (t *tender) run() {
 			return
 		}
 		for c := range due {
-			if err := c.tendAddons(); err != nil {
-				t.log.Error("tend add-ons of simulated cluster", "cluster", c.place.Key, "error", err)
+			if err := c.tend(); err != nil {
+				t.log.Error("tend simulated cluster", "cluster", c.place.Key, "error", err)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -66,7 +67,8 @@ type Place struct {
 }
 
 // Cluster returns the cluster of a place, loading it from its file if it has one. A cluster without any state is one
-// whose first machine has yet to run kubeadm init.
+// whose first machine has yet to run kubeadm init. One whose port is taken is returned too: it does not listen, and Ail
+// tells so until it does.
 func (w *World) Cluster(p Place) (*Cluster, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,8 +83,10 @@ func (w *World) Cluster(p Place) (*Cluster, error) {
 	}
 	c := &Cluster{world: w, place: p, dir: filepath.Join(w.opts.Dir, p.Key.Namespace, p.Key.Name+"-"+string(p.ID)), machines: map[string]*machine{}}
 	if _, err := os.Stat(c.dir); err == nil {
-		if err := c.load(); err != nil {
-			return nil, fmt.Errorf("load simulated cluster %s: %w", p.Key, err)
+		if err := c.load(); errors.Is(err, syscall.EADDRINUSE) {
+			c.unsettled = true // Ail tells of it, and tries again.
+		} else if err != nil {
+			return nil, errors.Join(fmt.Errorf("load simulated cluster %s: %w", p.Key, err), c.close())
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

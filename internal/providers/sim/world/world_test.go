@@ -10,8 +10,8 @@ import (
 	"github.com/blang/semver/v4"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -39,6 +39,13 @@ func newFleet(t *testing.T, dir string) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := &fleet{t: t, cas: cas, place: Place{Key: types.NamespacedName{Namespace: "default", Name: "c"}, ID: "u1", Host: "127.0.0.1", Port: freePort(t)}}
+	f.open(dir)
+	return f
+}
+
+func freePort(t *testing.T) int32 {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -47,9 +54,7 @@ func newFleet(t *testing.T, dir string) *fleet {
 	if err := ln.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{t: t, cas: cas, place: Place{Key: types.NamespacedName{Namespace: "default", Name: "c"}, ID: "u1", Host: "127.0.0.1", Port: int32(port)}}
-	f.open(dir)
-	return f
+	return int32(port)
 }
 
 // open starts a world on a directory, which ends with the test or with a call of Close.
