@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slipway.dev/slipway/internal/fault"
 	"slipway.dev/slipway/internal/terminal"
 )
 
@@ -20,6 +21,12 @@ type app struct {
 	name string
 	// out is for data, talk for everything else.
 	out, talk terminal.Stream
+	// changed are the changes that -o json and -o yaml have yet to print.
+	changed []changeDocument
+	// planeDir is the state directory that the command is about; empty when it is about none.
+	planeDir string
+	// badVariable is what is wrong with the environment.
+	badVariable error
 }
 
 // globalFlags mean the same for every command.
@@ -33,9 +40,23 @@ type globalFlags struct {
 	color                          string
 }
 
+// The names under which kubectl finds this program as a plugin, and asks it to complete.
+const (
+	pluginFile           = "kubectl-slipway"
+	pluginCompletionFile = "kubectl_complete-slipway"
+)
+
+// commandLine is what the user typed; called for kubectl's completion it is what is completed.
+func commandLine(args []string) []string {
+	if strings.HasPrefix(filepath.Base(args[0]), pluginCompletionFile) {
+		return append([]string{cobra.ShellCompRequestCmd}, args[1:]...)
+	}
+	return args[1:]
+}
+
 func newApp(env Environment) *app {
 	a := &app{env: env, name: "slipway"}
-	if base := filepath.Base(env.Args[0]); strings.HasPrefix(base, "kubectl-slipway") {
+	if base := filepath.Base(env.Args[0]); strings.HasPrefix(base, pluginFile) || strings.HasPrefix(base, pluginCompletionFile) {
 		a.name = "kubectl slipway"
 	}
 	a.openStreams()
@@ -92,6 +113,32 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return usage(cmd, fmt.Sprintf("it takes no arguments, and %q was given", args[0]))
+}
+
+// oneBelow runs a command that is nothing without one of those below it.
+func oneBelow(missing string) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(cmd, missing)
+		}
+		return noCommand(cmd, args[0])
+	}
+}
+
+// noCommand says that there is no such command below another, and names the nearest.
+func noCommand(cmd *cobra.Command, typed string) *fault.Error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	near := nearest(typed, names)
+	try := cmd.CommandPath() + " --help"
+	if len(near) > 0 {
+		try = cmd.CommandPath() + " " + near[0]
+	}
+	return fault.New(nil, "cannot run "+cmd.CommandPath(), fmt.Sprintf("it has no command %q%s", typed, didYouMean(near)), "usage: "+cmd.CommandPath()+" COMMAND", try)
 }
 
 func oneArg(noun string) cobra.PositionalArgs {

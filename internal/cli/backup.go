@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -53,6 +54,7 @@ func (a *app) backup(ctx context.Context, dir, file string) error {
 	if _, err := statedir.ReadRecord(dir); err != nil {
 		return fault.New(err, what, "there is no state: "+err.Error(), dir, "name the state directory with --state-dir")
 	}
+	a.say("Saving the state in %s.", a.tilde(dir))
 	var size int64
 	err := replaceFile(file, func(w io.Writer) error {
 		counted := &counter{Writer: w}
@@ -61,11 +63,31 @@ func (a *app) backup(ctx context.Context, dir, file string) error {
 		return err
 	})
 	if err != nil {
-		return fault.As(err, what, a.withStateDir("status", dir))
+		return cannotWrite(err, what, file, a.withStateDir("status", dir))
 	}
 	a.say("Saved %s to %s in %s. It holds keys and secrets: keep it safe.", bytesText(size), file, progress.Duration(a.now().Sub(begun)))
 	a.say("\nRestore:  %s", a.try("up --from %s --state-dir DIRECTORY", file))
-	return nil
+	return a.printDocument(backupDocument{typeMeta{viewAPIVersion, "Backup"}, file, size, dir})
+}
+
+// backupDocument is a backup that was made, as JSON.
+type backupDocument struct {
+	typeMeta
+	File     string `json:"file"`
+	Bytes    int64  `json:"bytes"`
+	StateDir string `json:"stateDir"`
+}
+
+// cannotWrite names the file that the user gave: it is written under another name first, which means nothing to anybody.
+func cannotWrite(err error, what, file, try string) error {
+	path, ok := errors.AsType[*fs.PathError](err)
+	if !ok || filepath.Dir(path.Path) != filepath.Dir(file) {
+		return fault.As(err, what, try)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.New(err, what, "there is no directory "+filepath.Dir(file), file, "mkdir -p "+filepath.Dir(file))
+	}
+	return fault.New(err, what, path.Err.Error(), file, "name a file that you may write, on a disk with room")
 }
 
 // writeBackup archives a state directory, with a snapshot of the store while the plane runs.

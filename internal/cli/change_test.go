@@ -58,12 +58,17 @@ func TestChange_AsksRefusesAndWaitsAsItSays(t *testing.T) {
 	}{
 		{name: "create-existing", cluster: "demo", args: []string{"create", "cluster", "demo"}, code: exitFailed},
 		{name: "create-dry-run", cluster: "demo", args: []string{"create", "cluster", "fresh", "--dry-run"}, code: exitDone},
+		{name: "create-as-json", cluster: "demo", args: []string{"create", "cluster", "fresh", "-o", "json"}, code: exitDone},
+		{name: "create-as-json-lines", cluster: "demo", args: []string{"create", "cluster", "fresh", "-o", "jsonl"}, code: exitDone},
 		{name: "create", cluster: "demo", args: []string{"create", "cluster", "fresh"}, code: exitDone},
 		{name: "scale-unchanged", cluster: "demo", args: []string{"scale", "demo", "--workers", "5"}, code: exitDone},
 		{name: "scale-up", cluster: "demo", args: []string{"scale", "demo", "--workers", "7"}, code: exitDone},
 		{name: "scale-up-dry-run", cluster: "demo", args: []string{"scale", "demo", "--workers", "7", "--control-plane", "5", "--dry-run"}, code: exitDone},
 		{name: "scale-down-unasked", cluster: "demo", args: []string{"scale", "demo", "--workers", "2"}, code: exitRefused},
 		{name: "scale-down-with-consent", cluster: "demo", args: []string{"scale", "md/demo-md-0", "--replicas", "2", "-y", "-q"}, code: exitDone},
+		{name: "scale-below-quorum-with-yes", cluster: "demo", args: []string{"scale", "demo", "--control-plane", "1", "--yes"}, code: exitRefused},
+		{name: "scale-below-quorum-unasked", cluster: "demo", args: []string{"scale", "kcp/demo-cp", "--replicas", "1"}, code: exitRefused},
+		{name: "scale-below-quorum", cluster: "demo", args: []string{"scale", "demo", "--control-plane", "1", "--yes", "--confirm", "demo"}, code: exitDone},
 		{name: "scale-autoscaled", cluster: "demo", change: autoscaled, args: []string{"scale", "demo", "--workers", "7"}, code: exitRefused},
 		{name: "scale-no-such-deployment", cluster: "demo", args: []string{"scale", "md/other", "--replicas", "2"}, code: exitFailed},
 		{name: "scale-wait-ready", cluster: "demo", args: []string{"scale", "demo", "--workers", "7", "--wait"}, code: exitDone},
@@ -73,7 +78,8 @@ func TestChange_AsksRefusesAndWaitsAsItSays(t *testing.T) {
 		{name: "upgrade-unasked", cluster: "demo", args: []string{"upgrade", "demo", "--version", "v1.37.2"}, code: exitRefused},
 		{name: "upgrade-dry-run", cluster: "demo", args: []string{"upgrade", "demo", "--version", "1.37.2", "--dry-run"}, code: exitDone},
 		{name: "upgrade-with-consent", cluster: "demo", args: []string{"upgrade", "demo", "--version", "v1.37.2", "-y"}, code: exitDone},
-		{name: "upgrade-too-far", cluster: "demo", args: []string{"upgrade", "demo", "--version", "v1.38.0"}, code: exitFailed},
+		{name: "upgrade-too-far", cluster: "demo", args: []string{"upgrade", "demo", "--version", "v1.38.0"}, code: exitRefused},
+		{name: "upgrade-down", cluster: "demo", args: []string{"upgrade", "demo", "--version", "v1.35.0"}, code: exitRefused},
 		{name: "upgrade-unchanged", cluster: "demo", args: []string{"upgrade", "demo", "--version", "v1.36.2"}, code: exitDone},
 		{name: "upgrade-wait-stuck", cluster: "lab", args: []string{"upgrade", "lab", "--version", "v1.36.2", "--wait"}, code: exitNo},
 		{name: "rollout-status", cluster: "edge", args: []string{"rollout", "status", "machinedeployment/edge-md-0"}, code: exitDone},
@@ -104,8 +110,12 @@ func TestChange_AsksRefusesAndWaitsAsItSays(t *testing.T) {
 	}
 }
 
-// refusing answers every change with a sentence of the API server.
-type refusing struct{ canned }
+// refusing answers every change with a status of the API server.
+type refusing struct {
+	canned
+	code   int
+	status string
+}
 
 func (r refusing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method == http.MethodGet {
@@ -113,13 +123,16 @@ func (r refusing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusForbidden)
-	fmt.Fprint(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"machinedeployments \"demo-md-0\" is forbidden: User \"ada\" cannot patch resource \"machinedeployments\""}`)
+	w.WriteHeader(r.code)
+	fmt.Fprint(w, r.status)
 }
+
+// forbidden is the answer to who lacks a right.
+const forbidden = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"machinedeployments \"demo-md-0\" is forbidden: User \"ada\" cannot patch resource \"machinedeployments\""}`
 
 func TestChange_KeepsTheServersSentence(t *testing.T) {
 	t.Parallel()
-	got := run(t, refusing{ofCluster(t, "demo", nil)}, "scale", "demo", "--workers", "7")
+	got := run(t, refusing{ofCluster(t, "demo", nil), http.StatusForbidden, forbidden}, "scale", "demo", "--workers", "7")
 	if got.code != int(exitFailed) || !strings.Contains(got.stderr, `User "ada" cannot patch`) {
 		t.Errorf("%s", got)
 	}

@@ -13,13 +13,15 @@ const completionLong = `Print a script that completes commands, flags, names of 
   bash        echo 'source <(slipway completion bash)' >> ~/.bashrc
   zsh         echo 'source <(slipway completion zsh)' >> ~/.zshrc
   fish        slipway completion fish > ~/.config/fish/completions/slipway.fish
-  PowerShell  Add-Content $PROFILE 'slipway completion powershell | Out-String | Invoke-Expression'`
+  PowerShell  Add-Content $PROFILE 'slipway completion powershell | Out-String | Invoke-Expression'
+
+For ` + "`kubectl slipway`" + ` see ` + "`slipway help kubectl-plugin`" + `.`
 
 func completionCommand(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use: "completion bash|zsh|fish|powershell", Short: "Print a shell's completion script", Long: completionLong,
-		Example: `  slipway completion bash > /etc/bash_completion.d/slipway`,
+		Example: `  slipway completion bash > ~/.local/share/bash-completion/completions/slipway`,
 		Args:    oneArg("the shell"), ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()

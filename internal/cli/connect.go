@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
@@ -36,8 +38,6 @@ func (a *app) contextName(config *clientcmdapi.Config) string {
 	switch {
 	case a.flags.context != "":
 		return a.flags.context
-	case a.env.Getenv("SLIPWAY_CONTEXT") != "":
-		return a.env.Getenv("SLIPWAY_CONTEXT")
 	case config.Contexts[planeContext] != nil:
 		return planeContext
 	default:
@@ -152,5 +152,7 @@ func (a *app) client() (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Without a logger the client's library prints a stack half a minute after the program began.
+	log.SetLogger(logr.Discard())
 	return client.NewWithWatch(config, client.Options{Scheme: newScheme()})
 }

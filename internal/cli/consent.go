@@ -16,26 +16,28 @@ func (a *app) canAsk() bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// consentByName asks for the name of what is deleted; scripts give it with --yes --confirm NAME.
-func (a *app) consentByName(ctx context.Context, name, confirmed string) error {
-	what := "refused to delete cluster " + name
-	inScripts := a.try("delete cluster %s --yes --confirm %s", name, name)
+// irreversible is what wants more than --yes: what is to be done to which cluster, why, and by which command.
+type irreversible struct{ what, cluster, because, command string }
+
+// consentByName asks for the name of the cluster; scripts give it with --yes --confirm NAME.
+func (a *app) consentByName(ctx context.Context, i irreversible, confirmed string) error {
+	what, inScripts := "refused to "+i.what, a.try("%s --yes --confirm %s", i.command, i.cluster)
 	switch {
-	case a.flags.yes && confirmed == name:
+	case a.flags.yes && confirmed == i.cluster:
 		return nil
 	case a.flags.yes && confirmed != "":
 		return refused(what, fmt.Sprintf("--confirm names another: %q", confirmed), "--confirm "+confirmed, inScripts)
 	case a.flags.yes:
-		return refused(what, "what is lost cannot be brought back, so --yes alone is not enough: the name is needed too", "--yes", inScripts)
+		return refused(what, i.because, "--yes", inScripts)
 	case !a.canAsk():
-		return refused(what, "nobody is there to confirm it, since standard input is no terminal", "", inScripts)
+		return refused(what, "nobody is there to confirm it, since standard input is no terminal", "standard input", inScripts)
 	}
 	answer, err := a.ask(ctx, "Type the name of the cluster to go on: ")
 	if err != nil {
 		return err
 	}
-	if answer != name {
-		return refused(what, "what was typed is not its name", fmt.Sprintf("%q", answer), a.try("delete cluster %s", name))
+	if answer != i.cluster {
+		return refused(what, "what was typed is not its name", fmt.Sprintf("%q", answer), a.try("%s", i.command))
 	}
 	return nil
 }
@@ -46,7 +48,7 @@ func (a *app) consent(ctx context.Context, what, command string) error {
 	case a.flags.yes:
 		return nil
 	case !a.canAsk():
-		return refused("refused to "+what, "nobody is there to agree, since standard input is no terminal", "", a.try("%s --yes", command))
+		return refused("refused to "+what, "nobody is there to agree, since standard input is no terminal", "standard input", a.try("%s --yes", command))
 	}
 	answer, err := a.ask(ctx, "Do it? [y/N] ")
 	if err != nil {
@@ -56,7 +58,7 @@ func (a *app) consent(ctx context.Context, what, command string) error {
 	case "y", "yes":
 		return nil
 	}
-	return refused("did not "+what, "you said no", "", a.try("%s", command))
+	return refused("did not "+what, "you said no", "standard input", a.try("%s", command))
 }
 
 // ask prints a question and reads a line. Ctrl-C ends the question.
@@ -75,7 +77,7 @@ func (a *app) ask(ctx context.Context, question string) (string, error) {
 	select {
 	case l := <-read:
 		if l.err != nil && l.text == "" {
-			return "", nil //nolint:nilerr // the end of the input is an empty answer, which is no consent
+			return "", nil // The end of the input is an empty answer, which is no consent.
 		}
 		return strings.TrimSpace(l.text), nil
 	case <-ctx.Done():

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,10 +28,7 @@ func createCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make a cluster",
 		Example: `  slipway create cluster demo --provider sim --workers 3 --wait`,
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(cmd, "say what to create: cluster")
-		},
+		RunE:    oneBelow("say what to create: cluster"),
 	}
 	cmd.AddCommand(createClusterCommand(a))
 	return cmd
@@ -52,9 +48,6 @@ The command returns when they are stored; --wait stays until the cluster is Read
   slipway create cluster demo --workers 3 --dry-run -o yaml > demo.yaml`,
 		Args: oneArg("the name of the cluster"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.allowOutput(cmd, outputJSON, outputYAML, outputName); err != nil {
-				return err
-			}
 			opts.shape.Name, opts.shape.Namespace = args[0], a.oneNamespace()
 			return a.createCluster(cmd.Context(), opts)
 		},
@@ -93,23 +86,23 @@ func (a *app) createCluster(ctx context.Context, opts createOptions) error {
 		}
 	}
 	if opts.dryRun {
-		return a.printDryRun(documents)
+		return a.tellCreated(documents, true)
 	}
-	if err := a.printCreated(documents); err != nil {
+	if err := a.tellCreated(documents, false); err != nil {
 		return err
 	}
 	if !opts.wait {
 		a.next(fmt.Sprintf("tree %s%s -w", key.Name, a.inNamespace(key.Namespace)))
 		return nil
 	}
-	return a.awaitCreated(ctx, c, key, opts.timeout)
+	return a.awaitCreated(ctx, c, key, opts.waitOptions)
 }
 
-func (a *app) awaitCreated(ctx context.Context, c client.WithWatch, key types.NamespacedName, timeout time.Duration) error {
+func (a *app) awaitCreated(ctx context.Context, c client.WithWatch, key types.NamespacedName, w waitOptions) error {
 	err := a.await(ctx, c, goal{
 		key: key, verb: "create cluster " + key.Name, done: "Cluster " + key.Name + " is Ready", reached: clusterReady,
 		undo: "delete cluster " + key.Name + a.inNamespace(key.Namespace),
-	}, timeout)
+	}, w)
 	if err != nil {
 		return err
 	}
@@ -123,7 +116,7 @@ func (a *app) refuseExisting(ctx context.Context, c client.Client, key types.Nam
 	switch {
 	case err == nil:
 		return fault.New(nil, "cannot create cluster "+key.Name, "a cluster of that name exists", "namespace "+key.Namespace+", "+a.where(),
-			fmt.Sprintf("choose another name; or change that one: %s, %s", a.try("scale %s", key.Name), a.try("upgrade %s", key.Name)))
+			fmt.Sprintf("choose another name; or look at that one: %s", a.try("tree %s%s", key.Name, a.inNamespace(key.Namespace))))
 	case apierrors.IsNotFound(err):
 		return nil
 	default:
@@ -152,7 +145,7 @@ func (a *app) applyDocument(ctx context.Context, c client.Client, d client.Objec
 // explainCreate keeps the API server's sentence, which says what to mend, and puts it under what the user asked for.
 func (a *app) explainCreate(key types.NamespacedName, err error) error {
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) {
-		return fault.New(err, "cannot create cluster "+key.Name, err.Error(), "namespace "+key.Namespace+", "+a.where(), a.try("create cluster --help"))
+		return fault.New(err, "cannot create cluster "+key.Name, serverSentence(err), "namespace "+key.Namespace+", "+a.where(), a.try("create cluster --help"))
 	}
 	if apierrors.IsNotFound(err) {
 		return fault.New(err, "cannot create cluster "+key.Name, err.Error(), "namespace "+key.Namespace+", "+a.where(), "make the namespace first: kubectl create namespace "+key.Namespace)
@@ -164,40 +157,20 @@ func documentName(d client.Object) string {
 	return strings.ToLower(d.GetObjectKind().GroupVersionKind().Kind) + "/" + d.GetName()
 }
 
-// printCreated prints a line for every object.
-func (a *app) printCreated(documents []client.Object) error {
-	if a.structured() {
+// tellCreated prints a line for every object, or what a dry run would have sent.
+func (a *app) tellCreated(documents []client.Object, dryRun bool) error {
+	if dryRun && a.structured() {
 		return a.printDocuments(documents)
 	}
 	for _, d := range documents {
-		line := documentName(d)
-		if a.flags.output != outputName {
-			line += " created"
-		}
-		if _, err := fmt.Fprintln(a.out, line); err != nil {
+		if err := a.mutated(strings.ToLower(d.GetObjectKind().GroupVersionKind().Kind), d.GetName(), "created", dryRun); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.printChanges()
 }
 
-func (a *app) printDryRun(documents []client.Object) error {
-	if a.structured() {
-		return a.printDocuments(documents)
-	}
-	for _, d := range documents {
-		line := documentName(d)
-		if a.flags.output != outputName {
-			line += " created (dry run)"
-		}
-		if _, err := fmt.Fprintln(a.out, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// printDocuments prints what was, or would be, sent: YAML documents, or a List as JSON.
+// printDocuments prints what would be sent: YAML documents, or a List as JSON.
 func (a *app) printDocuments(documents []client.Object) error {
 	if a.flags.output == outputJSON {
 		return a.printStructured(struct {

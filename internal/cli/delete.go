@@ -3,14 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"slipway.dev/slipway/internal/view"
 )
 
 // deleteOptions are the flags of `slipway delete cluster`.
@@ -24,10 +21,7 @@ func deleteCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete", Short: "Delete a cluster",
 		Example: `  slipway delete cluster demo`,
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(cmd, "say what to delete: cluster")
-		},
+		RunE:    oneBelow("say what to delete: cluster"),
 	}
 	cmd.AddCommand(deleteClusterCommand(a))
 	return cmd
@@ -70,12 +64,12 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 	if err != nil {
 		return err
 	}
-	a.tellDeletion(key, s)
+	a.tellDeletion(ctx, c, key, s)
 	if opts.dryRun {
 		return a.mutated(kindCluster, key.Name, "deleted", true)
 	}
 	if s.Object.DeletionTimestamp.IsZero() {
-		if err := a.consentByName(ctx, key.Name, opts.confirm); err != nil {
+		if err := a.consentByName(ctx, toDelete(key.Name), opts.confirm); err != nil {
 			return err
 		}
 	}
@@ -87,6 +81,9 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 	if err := a.mutated(kindCluster, key.Name, "deletion requested", false); err != nil {
 		return err
 	}
+	if err := a.printChanges(); err != nil {
+		return err
+	}
 	if err := a.forgetContext(key); err != nil {
 		return err
 	}
@@ -96,22 +93,7 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 	}
 	return a.await(ctx, c, goal{
 		key: key, verb: "delete cluster " + key.Name, done: "Cluster " + key.Name + " is gone", reached: clusterGone,
-	}, opts.timeout)
-}
-
-// tellDeletion says what is lost.
-func (a *app) tellDeletion(key types.NamespacedName, s *view.Snapshot) {
-	provider := "no provider"
-	if s.Infrastructure != nil {
-		provider = s.Infrastructure.Kind + " " + s.Infrastructure.Name
-	}
-	a.say("This deletes cluster %s with %s (%s).", key, machines(len(s.Machines)), provider)
-	if len(s.Machines) > 0 {
-		a.say("  lost     everything stored on its machines, etcd included")
-	}
-	if s.Object.DeletionTimestamp != nil {
-		a.say("  already  its deletion was requested %s ago", humanAge(a.now().Sub(s.Object.DeletionTimestamp.Time).Round(time.Second)))
-	}
+	}, opts.waitOptions)
 }
 
 func machines(n int) string {
@@ -121,12 +103,20 @@ func machines(n int) string {
 	return fmt.Sprintf("%d machines", n)
 }
 
+func toDelete(cluster string) irreversible {
+	command := "delete cluster " + cluster
+	return irreversible{command, cluster, "what is lost cannot be brought back, so --yes alone is not enough: the name is needed too", command}
+}
+
 // forgetContext removes what `slipway kubeconfig --merge` wrote.
 func (a *app) forgetContext(key types.NamespacedName) error {
-	name := workloadContext(key)
-	removed, err := a.removeContext(name)
-	if removed {
-		a.say("Context %q removed from %s.", name, a.tilde(a.kubeconfigPath()))
+	owner, err := a.clusterOwner(key)
+	if err != nil {
+		return err
+	}
+	removed, err := a.removeContext(owner)
+	if removed != "" {
+		a.say("Context %q removed from %s.", removed, a.tilde(a.kubeconfigPath()))
 	}
 	return err
 }

@@ -58,12 +58,14 @@ func usage(cmd *cobra.Command, cause string) error {
 
 // finish prints an error and returns the exit code.
 func (a *app) finish(cmd *cobra.Command, err error) int {
+	if printed := a.printChanges(); printed != nil {
+		err = errors.Join(err, printed)
+	}
 	if err == nil {
 		return int(exitDone)
 	}
 	code := exitFailed
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		code = exit.code
 		if exit.err == nil {
 			return int(code)
@@ -79,7 +81,7 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 
 // printError prints the four parts, as JSON when that was asked for.
 func (a *app) printError(cmd *cobra.Command, e *fault.Error) {
-	if a.flags.output == outputJSON && cmd.Name() != "plane" {
+	if (a.flags.output == outputJSON || a.flags.output == outputJSONL) && cmd.Name() != "plane" {
 		printed := struct {
 			typeMeta
 			*fault.Error

@@ -18,13 +18,14 @@ import (
 
 // explain turns any error into four parts in the user's terms.
 func (a *app) explain(cmd *cobra.Command, err error) *fault.Error {
-	var known *fault.Error
-	if errors.As(err, &known) {
-		return known
+	if known, ok := errors.AsType[*fault.Error](err); ok {
+		return a.aboutState(known, a.planeDir)
 	}
 	what := "cannot run " + cmd.CommandPath()
 	if text := err.Error(); strings.HasPrefix(text, "unknown command") {
-		return a.unknownCommand(cmd, text)
+		_, quoted, _ := strings.Cut(text, `"`)
+		typed, _, _ := strings.Cut(quoted, `"`)
+		return noCommand(cmd, typed)
 	} else if isFlagError(text) {
 		return fault.New(err, what, text, "usage: "+cmd.UseLine(), cmd.CommandPath()+" --help")
 	}
@@ -50,19 +51,6 @@ func isFlagError(text string) bool {
 	return false
 }
 
-// unknownCommand names the nearest commands.
-func (a *app) unknownCommand(cmd *cobra.Command, text string) *fault.Error {
-	first, _, _ := strings.Cut(text, "\n")
-	try := cmd.CommandPath() + " --help"
-	if _, quoted, found := strings.Cut(first, `"`); found {
-		typed, _, _ := strings.Cut(quoted, `"`)
-		if near := cmd.SuggestionsFor(typed); len(near) > 0 {
-			try = cmd.CommandPath() + " " + strings.Join(near, ", ")
-		}
-	}
-	return fault.New(nil, "cannot run "+cmd.CommandPath(), first, "", try)
-}
-
 func (a *app) explainStatus(what string, err error) *fault.Error {
 	switch {
 	case apierrors.IsNotFound(err):
@@ -72,7 +60,7 @@ func (a *app) explainStatus(what string, err error) *fault.Error {
 	case apierrors.IsUnauthorized(err):
 		return fault.New(err, what, "the API server does not accept these credentials; those of a plane are renewed when it runs", a.where(), a.try("up"))
 	case apierrors.IsInvalid(err):
-		return fault.New(err, what, strings.TrimPrefix(err.Error(), "admission webhook "), a.where(), "correct what the cause names")
+		return fault.New(err, what, serverSentence(err), a.where(), "correct what the cause names")
 	case apierrors.IsConflict(err):
 		return fault.New(err, what, err.Error(), a.where(), "another writer owns these fields: change them there, or look again and repeat the command")
 	default:
@@ -86,7 +74,7 @@ func (a *app) explainNetwork(what string, err error) *fault.Error {
 	var network net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fault.New(err, what, "nothing answers at the address of the management cluster: is the plane running?", a.whereURL(err), a.try("up --detach"))
+		return a.noAnswer(err, what)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return fault.New(err, what, "the management cluster did not answer in time", a.whereURL(err), a.try("status"))
 	case errors.As(err, &where):
@@ -96,11 +84,35 @@ func (a *app) explainNetwork(what string, err error) *fault.Error {
 }
 
 func (a *app) whereURL(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		if parsed, errParse := url.Parse(u.URL); errParse == nil {
 			return fmt.Sprintf("%s, %s", parsed.Scheme+"://"+parsed.Host, a.where())
 		}
 	}
 	return a.where()
+}
+
+// serverSentence is what the API server says, without what it wraps its sentences into: each field with its mistake when it
+// tells them apart, else the text after the name of the webhook.
+func serverSentence(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err.Error()
+	}
+	s := status.Status()
+	if s.Details != nil && len(s.Details.Causes) > 0 {
+		var lines []string
+		for _, c := range s.Details.Causes {
+			line := c.Message
+			if c.Field != "" && c.Field != "<nil>" && !strings.HasPrefix(line, c.Field) {
+				line = c.Field + ": " + line
+			}
+			lines = append(lines, line)
+		}
+		return strings.Join(lines, "\n")
+	}
+	if _, rest, found := strings.Cut(s.Message, "denied the request: "); found {
+		return rest
+	}
+	return s.Message
 }

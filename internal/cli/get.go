@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/fault"
 	"slipway.dev/slipway/internal/terminal"
 	"slipway.dev/slipway/internal/view"
@@ -19,6 +22,7 @@ import (
 // getOptions are the flags of `slipway get`.
 type getOptions struct {
 	selector   string
+	sortBy     string
 	watch      bool
 	showLabels bool
 }
@@ -35,6 +39,9 @@ that its API server defines. Kinds go by their plural, singular or short name, a
   # The machines of one cluster
   slipway get machines -l cluster.x-k8s.io/cluster-name=demo -o wide
 
+  # The oldest first
+  slipway get machines --sort-by .metadata.creationTimestamp
+
   # For tools
   slipway get clusters -o json`,
 		ValidArgsFunction: a.completeKinds,
@@ -44,12 +51,13 @@ that its API server defines. Kinds go by their plural, singular or short name, a
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.get(cmd.Context(), cmd, args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.get(cmd.Context(), args, opts) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&opts.selector, "selector", "l", "", "label selector")
 	f.BoolVarP(&opts.watch, "watch", "w", false, "keep printing changes")
 	f.BoolVar(&opts.showLabels, "show-labels", false, "show the labels in the last column")
+	f.StringVar(&opts.sortBy, "sort-by", "", "sort by what a JSONPath finds in each object, such as .metadata.creationTimestamp")
 	return cmd
 }
 
@@ -75,10 +83,7 @@ func parseTarget(args []string) (getTarget, error) {
 	return t, nil
 }
 
-func (a *app) get(ctx context.Context, cmd *cobra.Command, args []string, opts getOptions) error {
-	if err := a.allowOutput(cmd, outputWide, outputJSON, outputYAML, outputName, outputJSONPath); err != nil {
-		return err
-	}
+func (a *app) get(ctx context.Context, args []string, opts getOptions) error {
 	target, err := parseTarget(args)
 	if err != nil {
 		return err
@@ -86,8 +91,13 @@ func (a *app) get(ctx context.Context, cmd *cobra.Command, args []string, opts g
 	if _, err := labels.Parse(opts.selector); err != nil {
 		return fault.New(err, "cannot read the label selector", err.Error(), "-l "+opts.selector, "-l key=value,other!=value")
 	}
+	if opts.sortBy != "" {
+		if _, err := parsePath(opts.sortBy); err != nil {
+			return err
+		}
+	}
 	human := a.flags.output == outputText || a.flags.output == outputWide
-	if isClusterKind(target.kind) && human && !opts.showLabels {
+	if isClusterKind(target.kind) && human && !opts.showLabels { // With -o jsonl each change is a whole object, as of every kind.
 		c, err := a.client()
 		if err != nil {
 			return err
@@ -138,22 +148,39 @@ func (a *app) summaries(ctx context.Context, r client.Reader, names []string, op
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]bool{}
+	if opts.sortBy != "" {
+		err := sortByPath(clusters, opts.sortBy, func(c view.Cluster) (any, error) {
+			return runtime.DefaultUnstructuredConverter.ToUnstructured(c.Object)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	wanted, named := map[string]bool{}, map[string]bool{}
 	for _, name := range names {
-		wanted[name] = true
+		wanted[name], named[name] = true, true
 	}
 	var summaries []view.Summary
 	for _, c := range clusters {
-		if len(names) == 0 || wanted[c.Object.Name] {
+		if len(names) == 0 || named[c.Object.Name] {
 			summaries = append(summaries, c.Summarize(a.now()))
 			delete(wanted, c.Object.Name)
 		}
 	}
 	if missing := sortedKeys(wanted); len(missing) > 0 {
+		near := namesLike(ctx, r, clusterv1.GroupVersion.WithKind(clusterv1.ClusterKind), namespace, missing[0])
 		return nil, fault.New(nil, "cannot find cluster "+strings.Join(missing, ", "),
-			fmt.Sprintf("there is none of that name in namespace %s", namespace), a.where(), a.try("get clusters -A"))
+			fmt.Sprintf("there is none of that name in %s%s", scope(namespace), didYouMean(near)), a.where(), a.try("get clusters -A"))
 	}
 	return summaries, nil
+}
+
+// scope is a namespace, or all of them, as sentences name it.
+func scope(namespace string) string {
+	if namespace == "" {
+		return "any namespace"
+	}
+	return "namespace " + namespace
 }
 
 // none stands for an empty field.
@@ -191,7 +218,7 @@ func (a *app) clusterRow(s view.Summary, wide bool) []terminal.Cell {
 		{Text: duration.HumanDuration(a.now().Sub(s.Created))},
 	}
 	if wide {
-		row = append(row, terminal.Cell{Text: s.Created.UTC().Format("2006-01-02T15:04:05Z")})
+		row = append(row, terminal.Cell{Text: s.Created.UTC().Format(time.RFC3339)})
 	}
 	if a.flags.allNamespaces {
 		row = append([]terminal.Cell{{Text: s.Namespace}}, row...)

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,22 +55,47 @@ func (a *app) objectsOf(kind string) (*objects, error) {
 
 // noKind names the kinds that begin alike.
 func (a *app) noKind(kind string, d discovery.DiscoveryInterface, err error) error {
-	var near []string
+	var kinds []string
 	// Groups that cannot be read are none to suggest from.
 	lists, _ := discovery.ServerPreferredResources(d)
 	for _, list := range lists {
 		for _, r := range list.APIResources {
-			if len(kind) >= 3 && strings.HasPrefix(r.Name, strings.ToLower(kind)[:3]) && !strings.Contains(r.Name, "/") {
-				near = append(near, r.Name)
+			if !strings.Contains(r.Name, "/") {
+				kinds = append(kinds, r.Name)
 			}
 		}
 	}
+	near := nearest(kind, kinds)
 	try := a.try("get clusters")
 	if len(near) > 0 {
-		slices.Sort(near)
-		try = a.try("get %s", strings.Join(slices.Compact(near), ", "))
+		try = a.try("get %s", near[0])
 	}
-	return fault.New(err, "cannot get "+kind, fmt.Sprintf("the management cluster has no kind %q", kind), a.where(), try)
+	return fault.New(err, "cannot get "+kind, fmt.Sprintf("the management cluster has no kind %q%s", kind, didYouMean(near)), a.where(), try)
+}
+
+// noObject says that an object does not exist, and names those that are near. Any other error is returned as it is.
+func (a *app) noObject(ctx context.Context, o *objects, name string, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	kind := strings.ToLower(o.mapping.GroupVersionKind.Kind)
+	in, try := "", a.try("get %s", o.mapping.Resource.Resource)
+	var near []string
+	if r, errResource := o.resource(a.oneNamespace()); errResource == nil {
+		// Near names are a help beside the error: without them it is still said what is missing.
+		if list, errList := r.List(ctx, metav1.ListOptions{}); errList == nil {
+			var names []string
+			for i := range list.Items {
+				names = append(names, list.Items[i].GetName())
+			}
+			near = nearest(name, names)
+		}
+	}
+	if o.namespaced() {
+		in, try = " in namespace "+a.oneNamespace(), try+" -A"
+	}
+	return fault.New(err, "cannot find "+kind+" "+name, fmt.Sprintf("there is none of that name%s%s", in, didYouMean(near)), a.where(),
+		try)
 }
 
 func (o *objects) namespaced() bool { return o.mapping.Scope.Name() == meta.RESTScopeNameNamespace }
@@ -117,6 +142,11 @@ func (a *app) getDocuments(ctx context.Context, o *objects, target getTarget, op
 	if err != nil {
 		return err
 	}
+	if opts.sortBy != "" {
+		if err := sortByPath(list.Items, opts.sortBy, func(u unstructured.Unstructured) (any, error) { return u.Object, nil }); err != nil {
+			return err
+		}
+	}
 	switch {
 	case a.flags.output == outputName:
 		for i := range list.Items {
@@ -157,7 +187,7 @@ func (a *app) fetch(ctx context.Context, o *objects, target getTarget, opts getO
 	for _, name := range target.names {
 		u, err := r.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, err
+			return nil, a.noObject(ctx, o, name, err)
 		}
 		list.Items = append(list.Items, *u)
 	}

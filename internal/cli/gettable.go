@@ -34,15 +34,19 @@ func (o *objects) rest() (*rest.RESTClient, error) {
 	return rest.RESTClientFor(config)
 }
 
-// table reads the server's table of one name, or of all.
-func (o *objects) table(ctx context.Context, namespace, name, selector string) (*metav1.Table, error) {
+// table reads the server's table of one name, or of all. With whole, each row carries its object and not its metadata alone.
+func (o *objects) table(ctx context.Context, namespace, name, selector string, whole bool) (*metav1.Table, error) {
 	c, err := o.rest()
 	if err != nil {
 		return nil, err
 	}
+	include := metav1.IncludeMetadata
+	if whole {
+		include = metav1.IncludeObject
+	}
 	request := c.Get().Resource(o.mapping.Resource.Resource).SetHeader("Accept", tableAccept).
 		NamespaceIfScoped(namespace, o.namespaced() && namespace != "").
-		Param("includeObject", string(metav1.IncludeMetadata)).Timeout(requestTimeout)
+		Param("includeObject", string(include)).Timeout(requestTimeout)
 	if name != "" {
 		request = request.Name(name)
 	}
@@ -72,18 +76,31 @@ func (a *app) getTable(ctx context.Context, o *objects, target getTarget, opts g
 		a.noObjects(o.mapping.Resource)
 		return nil
 	}
-	return a.serverColumns(table, opts).Write(a.out)
+	return a.serverColumns(table, opts).WriteCut(a.out)
 }
 
+// serverTable is the table of what was asked for, in the order that was asked for.
 func (a *app) serverTable(ctx context.Context, o *objects, target getTarget, opts getOptions) (*metav1.Table, error) {
+	table, err := a.unsortedTable(ctx, o, target, opts)
+	if err != nil || opts.sortBy == "" {
+		return table, err
+	}
+	return table, sortByPath(table.Rows, opts.sortBy, func(row metav1.TableRow) (any, error) {
+		var object any
+		err := json.Unmarshal(row.Object.Raw, &object)
+		return object, err
+	})
+}
+
+func (a *app) unsortedTable(ctx context.Context, o *objects, target getTarget, opts getOptions) (*metav1.Table, error) {
 	if len(target.names) == 0 {
-		return o.table(ctx, a.namespace(), "", opts.selector)
+		return o.table(ctx, a.namespace(), "", opts.selector, a.wholeRows(opts))
 	}
 	var all *metav1.Table
 	for _, name := range target.names {
-		one, err := o.table(ctx, a.oneNamespace(), name, "")
+		one, err := o.table(ctx, a.oneNamespace(), name, "", a.wholeRows(opts))
 		if err != nil {
-			return nil, err
+			return nil, a.noObject(ctx, o, name, err)
 		}
 		if all == nil {
 			all = one
@@ -92,6 +109,11 @@ func (a *app) serverTable(ctx context.Context, o *objects, target getTarget, opt
 		all.Rows = append(all.Rows, one.Rows...)
 	}
 	return all, nil
+}
+
+// wholeRows tells whether the rows must carry their objects: to sort by what is in them, or to print them.
+func (a *app) wholeRows(opts getOptions) bool {
+	return opts.sortBy != "" || a.flags.output == outputJSONL
 }
 
 func (a *app) noObjects(resource schema.GroupVersionResource) {
@@ -114,7 +136,7 @@ func metadataOf(row metav1.TableRow) metav1.PartialObjectMetadata {
 // serverColumns makes a table of a server's: NAME first, AGE last, and what it marks as less important only when wide.
 func (a *app) serverColumns(server *metav1.Table, opts getOptions) terminal.Table {
 	t := terminal.Table{NoHeader: a.flags.noHeaders}
-	columns := a.chooseColumns(server.ColumnDefinitions)
+	columns := a.chooseColumns(server.ColumnDefinitions, opts)
 	if a.flags.allNamespaces {
 		t.Header = append(t.Header, "NAMESPACE")
 	}
@@ -142,7 +164,7 @@ func (a *app) serverColumns(server *metav1.Table, opts getOptions) terminal.Tabl
 }
 
 // chooseColumns puts the age last, and leaves out what only -o wide shows.
-func (a *app) chooseColumns(defined []metav1.TableColumnDefinition) []int {
+func (a *app) chooseColumns(defined []metav1.TableColumnDefinition, opts getOptions) []int {
 	var columns, age []int
 	for i, c := range defined {
 		switch {
@@ -153,7 +175,41 @@ func (a *app) chooseColumns(defined []metav1.TableColumnDefinition) []int {
 			columns = append(columns, i)
 		}
 	}
-	return append(columns, age...)
+	columns = append(columns, age...)
+	room := mostColumns
+	for _, more := range []bool{a.flags.allNamespaces, opts.showLabels} {
+		if more {
+			room--
+		}
+	}
+	if a.flags.output == outputWide {
+		return columns
+	}
+	return narrowColumns(defined, columns, room)
+}
+
+// mostColumns is how many columns a table has that is not wide, so that it fits on a screen.
+const mostColumns = 7
+
+// narrowColumns leaves columns out until the rest has room: first those of the Cluster API's kinds that say least, then those
+// farthest right. The name at the left and the age at the right stay.
+func narrowColumns(defined []metav1.TableColumnDefinition, columns []int, room int) []int {
+	for _, least := range []string{"failure domain", "clusterclass", "initialized", "current", "available", "available", "up-to-date"} {
+		if len(columns) <= room {
+			return columns
+		}
+		// Of two columns of a name the later one goes first.
+		for i := len(columns) - 1; i > 0; i-- {
+			if strings.EqualFold(defined[columns[i]].Name, least) {
+				columns = slices.Delete(columns, i, i+1)
+				break
+			}
+		}
+	}
+	for len(columns) > max(room, 2) {
+		columns = slices.Delete(columns, len(columns)-2, len(columns)-1)
+	}
+	return columns
 }
 
 func (a *app) cellText(row metav1.TableRow, i int, c metav1.TableColumnDefinition) string {

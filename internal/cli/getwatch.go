@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,6 +56,9 @@ func (a *app) sayChanged(report *progress.Reporter, summaries []view.Summary) {
 			controlPlane = s.ControlPlane.String()
 		}
 		text := fmt.Sprintf("%s/%s %s %s %s %s", s.Namespace, s.Name, s.State, controlPlane, s.Workers, firstOf(s.Version, none))
+		if a.flags.output == outputWide {
+			text += " " + s.Created.UTC().Format(time.RFC3339)
+		}
 		if s.Message != "" {
 			text += " " + s.Message
 		}

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"slipway.dev/slipway/internal/progress"
@@ -33,7 +35,7 @@ func (a *app) watchTable(ctx context.Context, o *objects, target getTarget, opts
 		}
 	})
 	defer w.stop()
-	report := progress.New(a.out, a.env.Now)
+	report, printed := progress.New(a.out, a.env.Now), map[string]string{}
 	for {
 		table, err := a.serverTable(ctx, o, target, opts)
 		switch {
@@ -41,6 +43,15 @@ func (a *app) watchTable(ctx context.Context, o *objects, target getTarget, opts
 			return interrupted()
 		case err != nil:
 			return err
+		}
+		if a.flags.output == outputJSONL {
+			if err := a.printChangedObjects(table, printed); err != nil {
+				return err
+			}
+			if err := w.next(ctx); err != nil {
+				return err
+			}
+			continue
 		}
 		columns := a.serverColumns(table, opts)
 		lines := columns.Lines(a.out)
@@ -52,11 +63,38 @@ func (a *app) watchTable(ctx context.Context, o *objects, target getTarget, opts
 			m := metadataOf(table.Rows[i])
 			report.Change(m.Namespace+"/"+m.Name, a.out.Render(line, 0))
 		}
-		select {
-		case <-w.signal:
-			pause(ctx, gather)
-		case <-ctx.Done():
-			return interrupted()
+		if err := w.next(ctx); err != nil {
+			return err
 		}
 	}
+}
+
+// next waits for the next change, and for those that come right after it.
+func (c *changes) next(ctx context.Context) error {
+	select {
+	case <-c.signal:
+		pause(ctx, gather)
+		return nil
+	case <-ctx.Done():
+		return interrupted()
+	}
+}
+
+// printChangedObjects prints each object whose version is not the one in printed, as one line of JSON.
+func (a *app) printChangedObjects(table *metav1.Table, printed map[string]string) error {
+	for _, row := range table.Rows {
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(row.Object.Raw); err != nil {
+			return fmt.Errorf("read an object of the table: %w", err)
+		}
+		key := object.GetNamespace() + "/" + object.GetName()
+		if version := object.GetResourceVersion(); printed[key] != version {
+			printed[key] = version
+			object.SetManagedFields(nil)
+			if err := a.printLine(object.Object); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

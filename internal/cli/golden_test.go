@@ -51,6 +51,7 @@ func looks() []look {
 	return []look{
 		{name: "wide-terminal", facts: terminal.Facts{TTY: true, Width: 200}},
 		{name: "80-columns", facts: terminal.Facts{TTY: true, Width: 80}},
+		{name: "40-columns", facts: terminal.Facts{TTY: true, Width: 40}, env: map[string]string{"NO_COLOR": "1"}},
 		{name: "no-colour", facts: terminal.Facts{TTY: true, Width: 200}, env: map[string]string{"NO_COLOR": "1"}},
 		{name: "no-utf8", facts: terminal.Facts{TTY: true, Width: 200}, env: map[string]string{"NO_COLOR": "1", "LANG": "C"}},
 		{name: "pipe"},
@@ -110,7 +111,7 @@ func TestGolden_ListsAndTrees(t *testing.T) {
 		"tree-all":     tree("lab", view.TreeOptions{All: true, Conditions: true}),
 		"create-dry-run": func(_ *testing.T, a *app) error {
 			shape := clusterShape{Namespace: "default", Name: "demo", Provider: providerSim, Version: defaultVersion, ControlPlane: 3, Workers: 3}
-			return a.printDryRun(shape.documents())
+			return a.tellCreated(shape.documents(), true)
 		},
 		"status": func(_ *testing.T, a *app) error {
 			return a.printStatus(statusDocument{typeMeta{viewAPIVersion, "Status"}, view.Stuck, []statusPart{

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -108,47 +109,51 @@ func kubeconfigFault(err error, path string) error {
 // merged says what a merge did.
 type merged struct {
 	path string
+	// name is the context's, which is not the wanted one where that is another's.
+	name string
 	// selected says that the context is the current one now.
 	selected bool
 }
 
-// mergeContext writes the current context of a kubeconfig into the user's under the given name. It becomes the current
-// context when there is none, or on request.
-func (a *app) mergeContext(from *clientcmdapi.Config, name, namespace string, choose bool) (merged, error) {
+// mergeContext writes the current context of a kubeconfig into the user's, as the owner's. It becomes the current context when
+// there is none, or on request. Entries of others stay as they are.
+func (a *app) mergeContext(from *clientcmdapi.Config, owner entryOwner, choose bool) (merged, error) {
 	context := from.Contexts[from.CurrentContext]
 	if context == nil || from.Clusters[context.Cluster] == nil || from.AuthInfos[context.AuthInfo] == nil {
 		return merged{}, fmt.Errorf("merge kubeconfig: its context %q is incomplete", from.CurrentContext)
 	}
 	result := merged{path: a.kubeconfigPath()}
 	err := changeKubeconfig(result.path, func(c *clientcmdapi.Config) bool {
-		cluster, user := *from.Clusters[context.Cluster], *from.AuthInfos[context.AuthInfo]
-		c.Clusters[name], c.AuthInfos[name] = &cluster, &user
+		cluster, user := from.Clusters[context.Cluster].DeepCopy(), from.AuthInfos[context.AuthInfo].DeepCopy()
+		name := owner.place(c, cluster)
+		cluster.Extensions = map[string]runtime.Object{ownerExtension: owner.extension()}
+		c.Clusters[name], c.AuthInfos[name] = cluster, user
 		merged := clientcmdapi.NewContext()
-		merged.Cluster, merged.AuthInfo, merged.Namespace = name, name, namespace
-		if old := c.Contexts[name]; old != nil && namespace == "" {
+		merged.Cluster, merged.AuthInfo = name, name
+		if old := c.Contexts[name]; old != nil {
 			merged.Namespace = old.Namespace
 		}
 		c.Contexts[name] = merged
 		if choose || c.CurrentContext == "" || c.Contexts[c.CurrentContext] == nil {
 			c.CurrentContext = name
 		}
-		result.selected = c.CurrentContext == name
+		result.name, result.selected = name, c.CurrentContext == name
 		return true
 	})
 	return result, err
 }
 
-// removeContext takes out what mergeContext wrote. It leaves a context of that name alone which points elsewhere: it is not
-// ours.
-func (a *app) removeContext(name string) (bool, error) {
+// removeContext takes out what mergeContext wrote for an owner and returns the context's name, "" when there is none. An entry
+// of that name which is not the owner's stays.
+func (a *app) removeContext(owner entryOwner) (string, error) {
 	path := a.kubeconfigPath()
 	if _, err := os.Stat(path); err != nil {
-		return false, nil //nolint:nilerr // without a kubeconfig there is nothing to take out
+		return "", nil //nolint:nilerr // without a kubeconfig there is nothing to take out
 	}
-	removed := false
+	removed := ""
 	err := changeKubeconfig(path, func(c *clientcmdapi.Config) bool {
-		context := c.Contexts[name]
-		if context == nil || context.Cluster != name || context.AuthInfo != name {
+		name := owner.find(c, nil)
+		if name == "" {
 			return false
 		}
 		delete(c.Contexts, name)
@@ -157,7 +162,7 @@ func (a *app) removeContext(name string) (bool, error) {
 		if c.CurrentContext == name {
 			c.CurrentContext = ""
 		}
-		removed = true
+		removed = name
 		return true
 	})
 	return removed, err

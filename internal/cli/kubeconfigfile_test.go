@@ -20,6 +20,8 @@ func admin(server string) *clientcmdapi.Config {
 	return c
 }
 
+func ownerOf(name string) entryOwner { return entryOwner{mark: "plane /home/ada/" + name, name: name} }
+
 const foreign = `apiVersion: v1
 kind: Config
 current-context: work
@@ -54,7 +56,7 @@ func load(t *testing.T, path string) *clientcmdapi.Config {
 func TestMerge_MakesAKubeconfigForItsOwnerAlone(t *testing.T) {
 	t.Parallel()
 	a, path := kubeconfigApp(t, "")
-	m, err := a.mergeContext(admin("https://127.0.0.1:6443"), "slipway", "", false)
+	m, err := a.mergeContext(admin("https://127.0.0.1:6443"), ownerOf("slipway"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,21 +76,21 @@ func TestMerge_LeavesOthersEntriesAloneAndRemoveTakesOurOwnBack(t *testing.T) {
 	t.Parallel()
 	a, path := kubeconfigApp(t, foreign)
 	before := load(t, path)
-	m, err := a.mergeContext(admin("https://127.0.0.1:6443"), "slipway-demo", "", false)
+	m, err := a.mergeContext(admin("https://127.0.0.1:6443"), ownerOf("slipway-demo"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m.selected || load(t, path).CurrentContext != "work" {
 		t.Error("the current context was changed unasked")
 	}
-	if m, err = a.mergeContext(admin("https://127.0.0.1:6444"), "slipway-demo", "", true); err != nil || !m.selected {
+	if m, err = a.mergeContext(admin("https://127.0.0.1:6444"), ownerOf("slipway-demo"), true); err != nil || !m.selected {
 		t.Errorf("merged again with --switch: %+v, %v", m, err)
 	}
-	if removed, err := a.removeContext("slipway-demo"); err != nil || !removed {
-		t.Errorf("removed: %v, %v", removed, err)
+	if removed, err := a.removeContext(ownerOf("slipway-demo")); err != nil || removed != "slipway-demo" {
+		t.Errorf("removed: %q, %v", removed, err)
 	}
-	if removed, err := a.removeContext("work"); err != nil || removed {
-		t.Errorf("a context that is not ours was removed: %v, %v", removed, err)
+	if removed, err := a.removeContext(ownerOf("work")); err != nil || removed != "" {
+		t.Errorf("a context that is not ours was removed: %q, %v", removed, err)
 	}
 	after := load(t, path)
 	after.CurrentContext = "work"
@@ -107,7 +109,7 @@ func TestMerge_FollowsALinkInsteadOfReplacingIt(t *testing.T) {
 	if err := os.Symlink(target, path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), "slipway", "", false); err != nil {
+	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), ownerOf("slipway"), false); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -125,7 +127,7 @@ func TestMerge_LosesNothingWhenMany(t *testing.T) {
 	var all sync.WaitGroup
 	for _, name := range names {
 		all.Go(func() {
-			if _, err := a.mergeContext(admin("https://"+name), name, "", false); err != nil {
+			if _, err := a.mergeContext(admin("https://"+name), ownerOf(name), false); err != nil {
 				t.Error(err)
 			}
 		})
@@ -142,7 +144,7 @@ func TestMerge_LosesNothingWhenMany(t *testing.T) {
 func TestMerge_RefusesAFileItCannotRead(t *testing.T) {
 	t.Parallel()
 	a, path := kubeconfigApp(t, "{ not yaml")
-	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), "slipway", "", false); err == nil {
+	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), ownerOf("slipway"), false); err == nil {
 		t.Fatal("a broken kubeconfig was replaced")
 	}
 	if content, err := os.ReadFile(path); err != nil || string(content) != "{ not yaml" {

@@ -22,8 +22,7 @@ func logsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs", Short: "Print logs",
 		Example: `  slipway logs plane -f`,
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return usage(cmd, "say whose: plane") },
+		RunE:    oneBelow("say whose: plane"),
 	}
 	var dir string
 	var follow bool

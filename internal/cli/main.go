@@ -44,6 +44,10 @@ type PlaneOptions struct {
 	Verbosity int
 	// Controllers tells whether to run the controllers beside the API server.
 	Controllers bool
+	// WriteTrace is a unix socket on which the controllers' writes are told, for tests; see manager.Options.
+	WriteTrace string
+	// Renewed is called when the plane's own kubeconfig has new credentials. Its error is a warning.
+	Renewed func() error
 }
 
 // Main runs the program and returns its exit code.
@@ -64,7 +68,7 @@ func Run(ctx context.Context, env Environment) int {
 	}
 	a := newApp(env)
 	root := rootCommand(a)
-	root.SetArgs(env.Args[1:])
+	root.SetArgs(commandLine(env.Args))
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)

@@ -75,13 +75,14 @@ func readControllerMetrics(r io.Reader) (controllerMetrics, error) {
 			continue
 		}
 		controller := label(labels, "controller")
+		times := m.controllers[controller]
 		switch {
 		case name == metricWorkers && controller != "":
-			m.controllers[controller] = m.controllers[controller]
+			m.controllers[controller] = times
 		case name == metricTimeSum:
-			m.controllers[controller] = [2]float64{value, m.controllers[controller][1]}
+			m.controllers[controller] = [2]float64{value, times[1]}
 		case name == metricTimeCount:
-			m.controllers[controller] = [2]float64{m.controllers[controller][0], value}
+			m.controllers[controller] = [2]float64{times[0], value}
 		case name == metricQueued && controller != "":
 			m.queued += int(value)
 		}

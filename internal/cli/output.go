@@ -3,13 +3,9 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
-
-	"slipway.dev/slipway/internal/fault"
 )
 
 // viewAPIVersion is the version of everything that the command line prints as JSON and that is no API object.
@@ -48,6 +44,17 @@ func (a *app) printStructured(v any) error {
 	return err
 }
 
+// printDocument prints a value in the form that -o asks for; nothing when it asks for text, which says it all in its own way.
+func (a *app) printDocument(v any) error {
+	switch {
+	case a.structured():
+		return a.printStructured(v)
+	case a.flags.output == outputJSONL:
+		return a.printLine(v)
+	}
+	return nil
+}
+
 // printLine prints a value as one line of JSON.
 func (a *app) printLine(v any) error {
 	b, err := json.Marshal(v)
@@ -58,25 +65,5 @@ func (a *app) printLine(v any) error {
 	return err
 }
 
-// checkOutput refuses a value of -o that no command knows.
-func (a *app) checkOutput() error {
-	known := []string{outputText, outputWide, outputJSON, outputYAML, outputName, outputDot, outputJSONL}
-	if slices.Contains(known, a.flags.output) || strings.HasPrefix(a.flags.output, outputJSONPath) {
-		return nil
-	}
-	return fault.New(nil, "cannot read the flags", fmt.Sprintf("there is no output %q", a.flags.output), "-o "+a.flags.output, "-o "+strings.Join(known[1:], "|")+"|"+outputJSONPath)
-}
-
 // structured tells whether -o asks for JSON or YAML.
 func (a *app) structured() bool { return a.flags.output == outputJSON || a.flags.output == outputYAML }
-
-// allowOutput refuses a value of -o that the command does not know.
-func (a *app) allowOutput(cmd *cobra.Command, known ...string) error {
-	if a.flags.output == outputText || slices.Contains(known, a.flags.output) {
-		return nil
-	}
-	if slices.Contains(known, outputJSONPath) && strings.HasPrefix(a.flags.output, outputJSONPath) {
-		return nil
-	}
-	return fault.New(nil, "cannot run "+cmd.CommandPath(), fmt.Sprintf("it has no output %q", a.flags.output), "-o "+a.flags.output, "-o "+strings.Join(known, "|"))
-}

@@ -3,10 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/fault"
 )
 
 // patchObject changes a few fields of an object. With dryRun the API server checks it and writes nothing.
@@ -23,6 +28,28 @@ func patchObject(ctx context.Context, c client.Client, o client.Object, fields m
 		return fmt.Errorf("patch %s: %w", o.GetName(), err)
 	}
 	return nil
+}
+
+// refusedByRule tells whether the API server kept a rule: a field or a webhook refused. That the user lacks a right is none.
+func refusedByRule(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsInvalid(err) || errors.As(err, &status) && strings.Contains(status.Status().Message, "denied the request: ")
+}
+
+// cannotChange says in the API server's words why an object was not changed. A rule that refused is a refusal of its own,
+// unless a part of the change was made already.
+func cannotChange(err error, what, where, try string, begun bool) error {
+	told := fault.New(err, what, serverSentence(err), where, try)
+	if refusedByRule(err) && !begun {
+		return &exitError{code: exitRefused, err: told}
+	}
+	return told
+}
+
+// checkPatch asks the API server, which keeps the rules, whether it would take a patch, before anybody is asked to agree.
+func checkPatch(ctx context.Context, c client.Client, o client.Object, fields map[string]any) error {
+	// The answer would be read into the object, and nothing was changed.
+	return patchObject(ctx, c, o.DeepCopyObject().(client.Object), fields, true) //nolint:forcetypeassert // a copy has the type of its original
 }
 
 // nested builds the fields of a patch: nested(3, "spec", "replicas") is {"spec":{"replicas":3}}.
@@ -43,12 +70,19 @@ type changeDocument struct {
 	DryRun bool   `json:"dryRun,omitempty"`
 }
 
-// mutated prints what happened to an object, as kind/name and a past participle.
+// changeList is what a command did, as one document: a command may change several objects.
+type changeList struct {
+	typeMeta
+	Items []changeDocument `json:"items"`
+}
+
+// mutated prints what happened to an object, as kind/name and a past participle. JSON and YAML are kept for printChanges.
 func (a *app) mutated(kind, name, participle string, dryRun bool) error {
 	object := kind + "/" + name
 	switch a.flags.output {
 	case outputJSON, outputYAML:
-		return a.printStructured(changeDocument{typeMeta{viewAPIVersion, "Change"}, object, participle, dryRun})
+		a.changed = append(a.changed, changeDocument{typeMeta{viewAPIVersion, "Change"}, object, participle, dryRun})
+		return nil
 	case outputJSONL:
 		return a.printLine(changeDocument{typeMeta{viewAPIVersion, "Change"}, object, participle, dryRun})
 	case outputName:
@@ -60,4 +94,14 @@ func (a *app) mutated(kind, name, participle string, dryRun bool) error {
 	}
 	_, err := fmt.Fprintf(a.out, "%s %s\n", object, participle)
 	return err
+}
+
+// printChanges prints what was done so far as one document, before a wait and at the end, also when a later step failed.
+func (a *app) printChanges() error {
+	if len(a.changed) == 0 {
+		return nil
+	}
+	list := changeList{typeMeta{viewAPIVersion, "ChangeList"}, a.changed}
+	a.changed = nil
+	return a.printStructured(list)
 }

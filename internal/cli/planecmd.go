@@ -1,9 +1,15 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"slipway.dev/slipway/internal/fault"
+	"slipway.dev/slipway/internal/statedir"
 	"slipway.dev/slipway/internal/supervisor"
 )
 
@@ -14,6 +20,7 @@ func planeCommand(a *app) *cobra.Command {
 		Use: "plane", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Verbosity = a.flags.verbosity
+			opts.Renewed = func() error { return a.renewPlane(opts.StateDir) }
 			err := a.env.RunPlane(cmd.Context(), opts)
 			if err != nil {
 				supervisor.NewReporter().Fail(fault.As(err, "the management plane stopped", "slipway logs plane"))
@@ -26,5 +33,31 @@ func planeCommand(a *app) *cobra.Command {
 	cmd.Flags().IntVar(&opts.Port, "port", 0, "port of the API server")
 	cmd.Flags().StringVar(&opts.From, "from", "", "backup to restore first")
 	cmd.Flags().BoolVar(&opts.Controllers, "controllers", true, "run the controllers")
+	cmd.Flags().StringVar(&opts.WriteTrace, "trace-writes", "", "unix socket that is told of each write of a controller and must answer (for tests)")
 	return cmd
+}
+
+// renewPlane writes a plane's new credentials into the kubeconfig that --kubeconfig names, which `slipway up` gives with its
+// user's: after --detach, it is not there any more to do it. A context that the user has removed stays away.
+func (a *app) renewPlane(dir string) error {
+	if a.flags.kubeconfig == "" {
+		return nil
+	}
+	admin, err := clientcmd.LoadFromFile(statedir.AdminKubeconfig(dir))
+	if err != nil {
+		return fmt.Errorf("read the plane's kubeconfig: %w", err)
+	}
+	user, err := clientcmd.LoadFromFile(a.flags.kubeconfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the user's kubeconfig: %w", err)
+	}
+	owner := a.planeOwner(dir)
+	if owner.find(user, nil) == "" {
+		return nil
+	}
+	_, err = a.mergeContext(admin, owner, false)
+	return err
 }

@@ -69,7 +69,11 @@ func (a *app) resource(ctx context.Context, c client.Client, arg string) (resour
 	key := types.NamespacedName{Namespace: a.oneNamespace(), Name: name}
 	if err := c.Get(ctx, key, r.object); err != nil {
 		if apierrors.IsNotFound(err) {
-			return r, fault.New(err, "cannot find "+r.kind+"/"+name, "there is none in namespace "+key.Namespace, a.where(), a.try("get %ss -A", r.kind))
+			var near []string
+			if gvk, err := c.GroupVersionKindFor(r.object); err == nil {
+				near = namesLike(ctx, c, gvk, key.Namespace, name)
+			}
+			return r, fault.New(err, "cannot find "+r.kind+"/"+name, "there is none in namespace "+key.Namespace+didYouMean(near), a.where(), a.try("get %ss -A", r.kind))
 		}
 		return r, err
 	}

@@ -26,14 +26,13 @@ func rolloutCommand(a *app) *cobra.Command {
 		Use: "rollout", Short: "Look at, repeat or hold back the replacement of machines", Long: rolloutLong,
 		Example: `  slipway rollout status machinedeployment/demo-md-0
   slipway rollout restart kubeadmcontrolplane/demo-cp`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "undo" {
 				return fault.New(nil, "cannot undo a rollout", "a template that was replaced is not kept", "slipway rollout undo",
 					"apply the earlier version of your files again; see "+a.try("rollout --help"))
 			}
-			return usage(cmd, "say what to do: status, restart, pause or resume")
+			return oneBelow("say what to do: status, restart, pause or resume")(cmd, args)
 		},
-		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	cmd.AddCommand(a.rolloutStatus(), a.rolloutRestart(), a.rolloutPause("pause", true), a.rolloutPause("resume", false))
 	return cmd
@@ -44,7 +43,7 @@ func (a *app) rolloutStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status RESOURCE", Short: "Tell how far a rollout is",
 		Example: `  slipway rollout status machinedeployment/demo-md-0 --wait`,
-		Args:    oneArg("machinedeployment/NAME, kubeadmcontrolplane/NAME or a cluster"),
+		Args:    oneArg("machinedeployment/NAME, kubeadmcontrolplane/NAME or a cluster"), ValidArgsFunction: a.completeRollable(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -93,22 +92,28 @@ type rolloutDocument struct {
 	Status   view.Status `json:"status"`
 }
 
+func (a *app) awaitRollout(ctx context.Context, c client.WithWatch, r resource, w waitOptions) error {
+	return a.await(ctx, c, goal{
+		key: types.NamespacedName{Namespace: r.object.GetNamespace(), Name: r.cluster}, verb: "roll out " + r.name(), done: r.name() + " is rolled out",
+		reached: func(s *view.Snapshot, now time.Time) (bool, string) {
+			if s == nil {
+				return false, "its cluster is gone"
+			}
+			status, found := statusOf(s, r, now)
+			if !found {
+				return false, r.name() + " is gone"
+			}
+			return status.State == view.Ready, status.Message
+		},
+	}, w)
+}
+
 func (a *app) tellRollout(ctx context.Context, c client.WithWatch, r resource, w waitOptions) error {
 	key := types.NamespacedName{Namespace: r.object.GetNamespace(), Name: r.cluster}
 	if w.wait {
-		return a.await(ctx, c, goal{
-			key: key, verb: "roll out " + r.name(), done: r.name() + " is rolled out",
-			reached: func(s *view.Snapshot, now time.Time) (bool, string) {
-				if s == nil {
-					return false, "its cluster is gone"
-				}
-				status, found := statusOf(s, r, now)
-				if !found {
-					return false, r.name() + " is gone"
-				}
-				return status.State == view.Ready, status.Message
-			},
-		}, w.timeout)
+		if err := a.awaitRollout(ctx, c, r, w); err != nil || !a.structured() {
+			return err
+		}
 	}
 	s, err := a.load(ctx, c, key, false)
 	if err != nil {
@@ -141,7 +146,7 @@ func (a *app) rolloutRestart() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restart RESOURCE", Short: "Replace every machine, though nothing changed",
 		Example: `  slipway rollout restart machinedeployment/demo-md-0`,
-		Args:    oneArg("machinedeployment/NAME or kubeadmcontrolplane/NAME"),
+		Args:    oneArg("machinedeployment/NAME or kubeadmcontrolplane/NAME"), ValidArgsFunction: a.completeRollable(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -173,19 +178,27 @@ func (a *app) restart(ctx context.Context, c client.WithWatch, arg string, w wai
 		}
 	}
 	if err := patchObject(ctx, c, r.object, nested(a.now().UTC().Format(time.RFC3339), "spec", "rollout", "after"), dryRun); err != nil {
-		return err
+		return a.cannotRoll(err, "restart", r)
 	}
 	if err := a.mutated(r.kind, r.object.GetName(), "restarted", dryRun); err != nil {
+		return err
+	}
+	if err := a.printChanges(); err != nil {
 		return err
 	}
 	if dryRun {
 		return nil
 	}
 	if w.wait {
-		return a.tellRollout(ctx, c, r, w)
+		return a.awaitRollout(ctx, c, r, w)
 	}
 	a.next("rollout status " + r.name() + " --wait")
 	return nil
+}
+
+func (a *app) cannotRoll(err error, verb string, r resource) error {
+	namespace := r.object.GetNamespace()
+	return cannotChange(err, "cannot "+verb+" "+r.name(), "namespace "+namespace+", "+a.where(), a.try("tree %s%s", r.cluster, a.inNamespace(namespace)), false)
 }
 
 func rolloutAfter(o client.Object) time.Time {
@@ -207,7 +220,7 @@ func (a *app) rolloutPause(verb string, pause bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb + " RESOURCE", Short: short,
 		Example: "  slipway rollout " + verb + " machinedeployment/demo-md-0",
-		Args:    oneArg("machinedeployment/NAME, kubeadmcontrolplane/NAME or a cluster"),
+		Args:    oneArg("machinedeployment/NAME, kubeadmcontrolplane/NAME or a cluster"), ValidArgsFunction: a.completeRollable(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -218,7 +231,7 @@ func (a *app) rolloutPause(verb string, pause bool) *cobra.Command {
 				return err
 			}
 			if err := patchObject(cmd.Context(), c, r.object, pauseFields(r, pause), dryRun); err != nil {
-				return err
+				return a.cannotRoll(err, verb, r)
 			}
 			return a.mutated(r.kind, r.object.GetName(), verb+"d", dryRun)
 		},

@@ -37,9 +37,11 @@ func rootCommand(a *app) *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	a.globalFlags(root.PersistentFlags())
-	completeFlag(root, "output", []string{outputWide, outputJSON, outputYAML, outputName, outputJSONPath, outputDot, outputJSONL})
+	a.fromEnvironment(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("output", completeOutputs)
 	completeFlag(root, "color", []string{string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)})
 	_ = root.RegisterFlagCompletionFunc("context", a.completeContexts)
+	_ = root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces)
 	root.AddGroup(
 		&cobra.Group{ID: groupPlane, Title: "The management plane:"},
 		&cobra.Group{ID: groupCluster, Title: "Clusters:"},
@@ -56,7 +58,9 @@ func rootCommand(a *app) *cobra.Command {
 	add(groupLook, getCommand(a), treeCommand(a))
 	root.AddCommand(versionCommand(a), completionCommand(a), planeCommand(a))
 	root.AddCommand(topics()...)
+	root.SetHelpCommand(helpCommand(a))
 	a.pluginExamples(root)
+	helpFlags(root)
 	return root
 }
 
@@ -73,24 +77,59 @@ func (a *app) pluginExamples(cmd *cobra.Command) {
 
 func (a *app) globalFlags(f *pflag.FlagSet) {
 	g := &a.flags
-	f.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig of the management cluster (default $KUBECONFIG, else ~/.kube/config)")
-	f.StringVar(&g.context, "context", "", "context of the management cluster (default $SLIPWAY_CONTEXT, else \"slipway\" if there is one, else the current context)")
+	f.StringVarP(&g.output, "output", "o", "", "output format: json, yaml and, where it makes sense, wide, name, jsonpath=, dot; jsonl prints progress, one object a change")
 	f.StringVarP(&g.namespace, "namespace", "n", "", "namespace (default the context's, else \"default\")")
 	f.BoolVarP(&g.allNamespaces, "all-namespaces", "A", false, "all namespaces")
-	f.StringVarP(&g.output, "output", "o", "", "output format: json, yaml and, where it makes sense, wide, name, jsonpath=, dot; jsonl prints progress, one object a change")
-	f.BoolVar(&g.noHeaders, "no-headers", false, "tables without a header")
-	f.BoolVarP(&g.quiet, "quiet", "q", false, "only data and errors")
 	f.BoolVarP(&g.yes, "yes", "y", false, "consent given beforehand")
-	f.IntVarP(&g.verbosity, "verbosity", "v", 0, "log level; logs go to standard error")
+	f.BoolVarP(&g.quiet, "quiet", "q", false, "only data and errors")
+	f.BoolVar(&g.noHeaders, "no-headers", false, "tables without a header")
+	f.StringVar(&g.context, "context", "", "context of the management cluster (default \"slipway\" if there is one, else the current context)")
+	f.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig of the management cluster (default $KUBECONFIG, else ~/.kube/config)")
 	f.StringVar(&g.color, "color", string(terminal.ColorAuto), "colour: auto, always or never (auto honours NO_COLOR and FORCE_COLOR)")
+	f.IntVarP(&g.verbosity, "verbosity", "v", 0, "log level; logs go to standard error")
+	f.VisitAll(func(flag *pflag.Flag) {
+		if name := variableOf(flag.Name); name != "" {
+			flag.Usage += " [$" + name + "]"
+		}
+	})
+}
+
+// variableOf is the environment variable that mirrors a global flag. Consent is given by a flag alone: a variable that was
+// exported once would agree to everything after it.
+func variableOf(flag string) string {
+	if flag == "yes" {
+		return ""
+	}
+	return "SLIPWAY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fromEnvironment gives the global flags the values of their variables; flags on the command line win. A value that cannot be
+// read is kept for prepare to refuse.
+func (a *app) fromEnvironment(f *pflag.FlagSet) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		name := variableOf(flag.Name)
+		if name == "" {
+			return
+		}
+		value := a.env.Getenv(name)
+		if value == "" {
+			return
+		}
+		if err := flag.Value.Set(value); err != nil && a.badVariable == nil {
+			a.badVariable = fault.New(err, "cannot read the environment", err.Error(), name+"="+value, "unset "+name+", or give it a value as --"+flag.Name+" takes")
+		}
+	})
 }
 
 // prepare runs before every command: it checks the global flags and opens the streams anew with what they say.
-func (a *app) prepare(*cobra.Command) error {
+func (a *app) prepare(cmd *cobra.Command) error {
+	if a.badVariable != nil {
+		return a.badVariable
+	}
 	modes := []string{string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)}
 	if !slices.Contains(modes, a.flags.color) {
 		return fault.New(nil, "cannot read the flags", "there is no colour mode "+a.flags.color, "--color", "--color "+strings.Join(modes, "|"))
 	}
 	a.openStreams()
-	return a.checkOutput()
+	return a.checkOutput(cmd)
 }

@@ -14,11 +14,20 @@ import (
 	"slipway.dev/slipway/internal/view"
 )
 
-// scaleOptions are the flags of `slipway scale`; a count below zero was not given.
+// notGiven is a count that no flag gave.
+const notGiven = -1
+
+// leastQuorum is how many members etcd needs to outlive the loss of one.
+const leastQuorum = 3
+
+// scaleOptions are the flags of `slipway scale`.
 type scaleOptions struct {
 	waitOptions
 	workers, controlPlane, replicas int32
 	dryRun                          bool
+	confirm                         string
+	// given tells whether a flag was given.
+	given func(flag string) bool
 }
 
 func scaleCommand(a *app) *cobra.Command {
@@ -40,16 +49,28 @@ control plane. Adding machines asks nothing; removing some asks first.`,
 			if err != nil {
 				return err
 			}
+			opts.given = cmd.Flags().Changed
 			return a.scale(cmd.Context(), c, args[0], opts)
 		},
 	}
 	f := cmd.Flags()
-	f.Int32Var(&opts.workers, "workers", -1, "workers of the cluster, when it has one group of them")
-	f.Int32Var(&opts.controlPlane, "control-plane", -1, "control-plane machines of the cluster")
-	f.Int32Var(&opts.replicas, "replicas", -1, "machines of KIND/NAME")
+	f.Int32Var(&opts.workers, "workers", notGiven, "workers of the cluster, when it has one group of them")
+	f.Int32Var(&opts.controlPlane, "control-plane", notGiven, "control-plane machines of the cluster")
+	f.Int32Var(&opts.replicas, "replicas", notGiven, "machines of KIND/NAME")
+	f.StringVar(&opts.confirm, "confirm", "", "with --yes, where etcd would have no spare member: the name of the cluster")
 	f.BoolVar(&opts.dryRun, "dry-run", false, "write nothing: the API server checks what would be sent")
 	opts.waitOptions.flags(f, otherTimeout)
 	return cmd
+}
+
+// check refuses numbers below zero; -1 stands for a number that was not given.
+func (o scaleOptions) check(arg string) error {
+	for flag, n := range map[string]int32{"workers": o.workers, "control-plane": o.controlPlane, "replicas": o.replicas} {
+		if n < 0 && (n != notGiven || o.given(flag)) {
+			return fault.New(nil, "cannot scale "+arg, "there are no fewer than 0 machines", fmt.Sprintf("--%s %d", flag, n), fmt.Sprintf("--%s 0 or more", flag))
+		}
+	}
+	return nil
 }
 
 // scaling is one object that gets another number of machines.
@@ -59,11 +80,17 @@ type scaling struct {
 }
 
 func (a *app) scale(ctx context.Context, c client.WithWatch, arg string, opts scaleOptions) error {
+	if err := opts.check(arg); err != nil {
+		return err
+	}
 	s, steps, err := a.planScale(ctx, c, arg, opts)
 	if err != nil {
 		return err
 	}
 	key := client.ObjectKeyFromObject(s.Object)
+	if err := a.checkScale(ctx, c, arg, steps); err != nil {
+		return err
+	}
 	if err := a.consentToScale(ctx, arg, steps, opts); err != nil {
 		return err
 	}
@@ -75,10 +102,10 @@ func (a *app) scale(ctx context.Context, c client.WithWatch, arg string, opts sc
 			}
 			continue
 		}
-		changed = true
 		if err := patchObject(ctx, c, step.object, nested(step.to, "spec", "replicas"), opts.dryRun); err != nil {
-			return fault.New(err, fmt.Sprintf("cannot scale %s/%s to %d", step.kind, step.object.GetName(), step.to), err.Error(), "namespace "+key.Namespace+", "+a.where(), a.try("tree %s%s", key.Name, a.inNamespace(key.Namespace)))
+			return a.cannotScale(err, arg, step, changed)
 		}
+		changed = true
 		if err := a.mutated(step.kind, step.object.GetName(), fmt.Sprintf("scaled from %d to %d", step.from, step.to), opts.dryRun); err != nil {
 			return err
 		}
@@ -88,13 +115,43 @@ func (a *app) scale(ctx context.Context, c client.WithWatch, arg string, opts sc
 	})
 }
 
+// checkScale lets the rules refuse before anything is said of what would be removed.
+func (a *app) checkScale(ctx context.Context, c client.Client, arg string, steps []scaling) error {
+	for _, step := range steps {
+		if step.from == step.to {
+			continue
+		}
+		if err := checkPatch(ctx, c, step.object, nested(step.to, "spec", "replicas")); err != nil {
+			return a.cannotScale(err, arg, step, false)
+		}
+	}
+	return nil
+}
+
+// cannotScale says why a number is not taken. For a control plane the next odd number is offered, with which etcd has a quorum.
+func (a *app) cannotScale(err error, arg string, step scaling, begun bool) error {
+	namespace := step.object.GetNamespace()
+	try := a.try("tree %s%s", step.cluster, a.inNamespace(namespace))
+	if odd := step.to | 1; step.kind == kindControlPlane && odd != step.to && refusedByRule(err) {
+		flag := "control-plane"
+		if kind, _, found := strings.Cut(arg, "/"); found && !isClusterKind(kind) {
+			flag = "replicas"
+		}
+		try = a.try("scale %s%s --%s %d", arg, a.inNamespace(namespace), flag, odd)
+	}
+	return cannotChange(err, fmt.Sprintf("cannot scale %s/%s to %d", step.kind, step.object.GetName(), step.to), "namespace "+namespace+", "+a.where(), try, begun)
+}
+
 // afterChange waits when that was asked for, and names the command that watches otherwise.
 func (a *app) afterChange(ctx context.Context, c client.WithWatch, key types.NamespacedName, w waitOptions, quiet bool, g goal) error {
+	if err := a.printChanges(); err != nil {
+		return err
+	}
 	switch {
 	case quiet:
 		return nil
 	case w.wait:
-		return a.await(ctx, c, g, w.timeout)
+		return a.await(ctx, c, g, w)
 	default:
 		a.next(fmt.Sprintf("tree %s%s -w", key.Name, a.inNamespace(key.Namespace)))
 		return nil
@@ -205,6 +262,14 @@ func (a *app) consentToScale(ctx context.Context, arg string, steps []scaling, o
 	}{{"workers", opts.workers}, {"control-plane", opts.controlPlane}, {"replicas", opts.replicas}} {
 		if f.value >= 0 {
 			command += fmt.Sprintf(" --%s %d", f.name, f.value)
+		}
+	}
+	for _, s := range steps {
+		if s.kind == kindControlPlane && s.from >= leastQuorum && s.to < leastQuorum {
+			a.say("etcd keeps a quorum without one member as long as it has %d: with %d, the loss of one machine is the loss of the cluster.", leastQuorum, s.to)
+			return a.consentByName(ctx, irreversible{
+				"scale " + arg, s.cluster, "one machine alone outlives no loss, so --yes alone is not enough: the cluster's name is needed too", command,
+			}, opts.confirm)
 		}
 	}
 	return a.consent(ctx, "scale "+arg, command)

@@ -26,7 +26,9 @@ func (a *app) stateDir(flag string) (string, error) {
 	if flag == "" {
 		return a.defaultStateDir(), nil
 	}
-	return filepath.Abs(flag)
+	dir, err := filepath.Abs(flag)
+	a.planeDir = dir
+	return dir, err
 }
 
 // planeContextOf is the context under which the plane of a state directory stands in the user's kubeconfig.

@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"slipway.dev/slipway/internal/statedir"
 	"slipway.dev/slipway/internal/terminal"
 	"slipway.dev/slipway/internal/view"
 )
+
+// partPlane is the name of the plane's own part.
+const partPlane = "plane"
 
 // statusPart is one line of the plane's health.
 type statusPart struct {
@@ -32,7 +34,8 @@ type statusDocument struct {
 // statusOptions are the flags of `slipway status`.
 type statusOptions struct {
 	waitOptions
-	stateDir string
+	stateDir   string
+	warningsOK bool
 }
 
 func statusCommand(a *app) *cobra.Command {
@@ -41,39 +44,58 @@ func statusCommand(a *app) *cobra.Command {
 		Use:   "status",
 		Short: "Tell how the management plane and all clusters fare",
 		Long: `Tell how the management plane and all clusters fare, on one screen.
-The exit code is 3 when a part is Stuck, Failed or Unknown. --wait waits until none is, and nothing is Working.`,
+The exit code is 3 when a part is Stuck, Failed or Unknown; with --warnings-ok, Stuck is none. --wait waits until none is, and nothing is Working;
+it ends at once with 3 when a part is Stuck or Failed, which does not mend by itself. A plane that is down is waited for.`,
 		Example: `  slipway status
   slipway status --wait --timeout 2m`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.allowOutput(cmd, outputJSON, outputYAML); err != nil {
-				return err
-			}
 			dir, err := a.stateDir(opts.stateDir)
 			if err != nil {
 				return err
 			}
+			if opts.stateDir != "" && a.flags.kubeconfig == "" && a.flags.context == "" {
+				// That plane is meant, whatever the current context is.
+				a.flags.kubeconfig, a.flags.context = statedir.AdminKubeconfig(dir), planeContext
+			}
 			if opts.wait {
-				return a.awaitStatus(cmd.Context(), dir, opts.timeout)
+				return a.awaitStatus(cmd.Context(), dir, opts)
 			}
 			d := a.status(cmd.Context(), dir)
 			if err := a.printStatus(d); err != nil {
 				return err
 			}
-			return statusAnswer(d)
+			return statusAnswer(d, opts.warningsOK)
 		},
 	}
 	a.stateDirFlag(cmd.Flags(), &opts.stateDir)
+	cmd.Flags().BoolVar(&opts.warningsOK, "warnings-ok", false, "end with 0 though a part is Stuck")
 	opts.waitOptions.flags(cmd.Flags(), otherTimeout)
 	return cmd
 }
 
 // statusAnswer is the exit code of a status.
-func statusAnswer(d statusDocument) error {
+func statusAnswer(d statusDocument, warningsOK bool) error {
+	if warningsOK {
+		d.State = view.Ready
+		for _, p := range d.Parts {
+			if p.State != view.Stuck {
+				d.State = view.Worse(d.State, p.State)
+			}
+		}
+	}
 	if d.State.NeedsHuman() {
 		return answerNo(nil)
 	}
 	return nil
+}
+
+// statusAnswerInTime is the exit code when time is up: what is at work still is no warning.
+func statusAnswerInTime(d statusDocument, opts statusOptions) error {
+	if opts.warningsOK && d.State == view.Stuck {
+		return nil
+	}
+	return answerNo(nil)
 }
 
 // status looks at everything once.
@@ -98,19 +120,27 @@ func (d statusDocument) settled() bool { return d.State == view.Ready || d.State
 // statusWidth is the width of the names' column.
 const statusWidth = 14
 
+// statusLines are the parts, one a line.
+func statusLines(d statusDocument) []terminal.Line {
+	var lines []terminal.Line
+	for _, p := range d.Parts {
+		lines = append(lines, terminal.Line{}.Add(terminal.Plain, terminal.Pad(p.Name, statusWidth)+" ").
+			Add(styleOf(p.State), symbolOf(p.State)+" "+terminal.Pad(string(p.State), stateWidth)).
+			Add(terminal.Plain, "   "+p.Message))
+	}
+	return lines
+}
+
 func (a *app) printStatus(d statusDocument) error {
-	if a.structured() {
-		return a.printStructured(d)
+	if a.flags.output != outputText {
+		return a.printDocument(d)
 	}
 	var warnings []statusPart
-	for _, p := range d.Parts {
-		line := terminal.Line{}.Add(terminal.Plain, terminal.Pad(p.Name, statusWidth)+" ").
-			Add(styleOf(p.State), symbolOf(p.State)+" "+terminal.Pad(string(p.State), stateWidth)).
-			Add(terminal.Plain, "   "+p.Message)
+	for i, line := range statusLines(d) {
 		if _, err := fmt.Fprintln(a.out, a.out.Render(line, a.out.Columns())); err != nil {
 			return err
 		}
-		if p.Try != "" {
+		if p := d.Parts[i]; p.Try != "" {
 			warnings = append(warnings, p)
 		}
 	}
@@ -126,49 +156,4 @@ func (a *app) printStatus(d statusDocument) error {
 		fmt.Fprintf(a.out, "  %s   %s\n", terminal.Pad(p.Name, statusWidth-2), a.out.Text(p.Try))
 	}
 	return nil
-}
-
-// statusEvery is how often status --wait looks.
-const statusEvery = 2 * time.Second
-
-// awaitStatus looks until all is Ready, or time is up.
-func (a *app) awaitStatus(ctx context.Context, dir string, timeout time.Duration) error {
-	begun := a.now()
-	tick := time.NewTicker(statusEvery)
-	defer tick.Stop()
-	said := ""
-	for {
-		d := a.status(ctx, dir)
-		if ctx.Err() != nil {
-			return interrupted()
-		}
-		if d.settled() || a.now().Sub(begun) >= timeout {
-			if err := a.printStatus(d); err != nil {
-				return err
-			}
-			if !d.settled() {
-				return answerNo(nil)
-			}
-			return nil
-		}
-		if text := openParts(d); text != said {
-			a.say("%s waiting for %s", a.now().UTC().Format(time.TimeOnly), text)
-			said = text
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return interrupted()
-		}
-	}
-}
-
-func openParts(d statusDocument) string {
-	var open []string
-	for _, p := range d.Parts {
-		if p.State != view.Ready {
-			open = append(open, fmt.Sprintf("%s (%s: %s)", p.Name, p.State, p.Message))
-		}
-	}
-	return strings.Join(open, ", ")
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,13 +30,7 @@ func (a *app) planeStatus(ctx context.Context, dir string) statusPart {
 	p := statusPart{Name: "plane", State: view.Ready}
 	pid, local := statedir.Running(dir)
 	if err := a.readyz(ctx); err != nil {
-		p.State, p.Message = view.Failed, a.shortError(err)
-		p.Try = a.withStateDir("up --detach", dir)
-		if local {
-			p.Message = fmt.Sprintf("process %d runs, but is not ready: %s", pid, p.Message)
-			p.Try = a.withStateDir("logs plane", dir)
-		}
-		return p
+		return a.notReady(p, dir, pid, local, err)
 	}
 	var facts []string
 	if local && a.usesPlane(dir) {
@@ -57,6 +52,34 @@ func (a *app) planeStatus(ctx context.Context, dir string) statusPart {
 	}
 	p.Message = strings.Join(facts, ", ")
 	return p
+}
+
+// notReady says why the management cluster does not answer: the local plane is down or starting, or it is another's.
+func (a *app) notReady(p statusPart, dir string, pid int, local bool, err error) statusPart {
+	p.State, p.Message, p.Try = view.Failed, a.shortError(err), a.withStateDir("up --detach", dir)
+	if other, known := a.planeOfContext(); known && a.usesAnother(dir) {
+		p.Try = a.withStateDir("up --detach", other)
+	}
+	begun, ok := processStart(pid)
+	switch {
+	case local && (!ok || a.now().Sub(begun) < otherStart):
+		p.State, p.Message, p.Try = view.Working, "starting", ""
+		if ok {
+			p.Message = fmt.Sprintf("process %d is starting, %s", pid, humanAge(a.now().Sub(begun)))
+		}
+	case local:
+		p.Message = fmt.Sprintf("process %d runs, but is not ready: %s", pid, p.Message)
+		p.Try = a.withStateDir("logs plane", dir)
+	case !a.usesAnother(dir):
+		p.Message = "no plane runs on " + a.tilde(dir)
+	}
+	return p
+}
+
+// usesAnother tells whether the context in use leads elsewhere than to the plane of a state directory.
+func (a *app) usesAnother(dir string) bool {
+	_, err := a.restConfig()
+	return err == nil && !a.usesPlane(dir)
 }
 
 // usesPlane tells whether the context in use is that of the plane on a state directory.
@@ -83,17 +106,20 @@ func (a *app) readyz(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return askReadyz(ctx, config)
+}
+
+func askReadyz(ctx context.Context, config *rest.Config) error {
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return err
 	}
-	return d.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	return d.RESTClient().Get().AbsPath("/readyz").MaxRetries(0).Do(ctx).Error()
 }
 
 // shortError is an error in one line for a status.
 func (a *app) shortError(err error) string {
-	var known *fault.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*fault.Error](err); ok {
 		return known.Cause
 	}
 	if e := a.explainNetwork("", err); e != nil {

@@ -2,14 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/fault"
 	"slipway.dev/slipway/internal/terminal"
 	"slipway.dev/slipway/internal/view"
@@ -41,9 +42,6 @@ Machines that are Ready are folded into a count; what is in trouble is shown, an
 		Args:              oneArg("the name of a cluster"),
 		ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.allowOutput(cmd, outputWide, outputJSON, outputYAML, outputDot); err != nil {
-				return err
-			}
 			key, err := a.clusterKey(args[0])
 			if err != nil {
 				return err
@@ -89,18 +87,16 @@ func isClusterKind(kind string) bool {
 func (a *app) load(ctx context.Context, r view.Reader, key types.NamespacedName, withObjects bool) (*view.Snapshot, error) {
 	s, err := view.Load(ctx, r, key, withObjects)
 	if apierrors.IsNotFound(err) {
-		return nil, a.noCluster(key, err)
+		return nil, a.noCluster(ctx, r, key, err)
 	}
 	return s, err
 }
 
-func (a *app) noCluster(key types.NamespacedName, err error) error {
-	return fault.New(err, "cannot find cluster "+key.Name, fmt.Sprintf("there is no cluster %s in namespace %s", key.Name, key.Namespace), a.where(), a.try("get clusters -A"))
-}
-
-func isNoCluster(err error) bool {
-	var e *fault.Error
-	return errors.As(err, &e) && apierrors.IsNotFound(e.Unwrap())
+// noCluster says that a cluster does not exist, and names those that are near.
+func (a *app) noCluster(ctx context.Context, r client.Reader, key types.NamespacedName, err error) error {
+	near := namesLike(ctx, r, clusterv1.GroupVersion.WithKind(clusterv1.ClusterKind), key.Namespace, key.Name)
+	return fault.New(err, "cannot find cluster "+key.Name, fmt.Sprintf("there is no cluster %s in namespace %s%s", key.Name, key.Namespace, didYouMean(near)),
+		a.where(), a.try("get clusters -A"))
 }
 
 // treeDocument is the tree as JSON.
@@ -126,7 +122,7 @@ func (a *app) printTree(key types.NamespacedName, root *view.Node) error {
 		_, err := fmt.Fprint(a.out, treeDot(root))
 		return err
 	}
-	return printLines(a.out, treeLines(root, a.now()))
+	return printLines(a.out, treeLines(root, a.now(), a.out.Columns()))
 }
 
 // printLines prints lines cut to the width of a terminal, and whole into a pipe.

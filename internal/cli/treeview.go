@@ -16,14 +16,18 @@ import (
 // stateWidth is the width of the column of state words.
 const stateWidth = len("Deleting")
 
+// symbolWidth is the width of a symbol with the blanks around it.
+const symbolWidth = len("  ! ")
+
 // branch is one node with the lines that lead to it.
 type branch struct {
 	lead string
 	node *view.Node
 }
 
-// treeLines draws a tree: a line a node, the state words in one column.
-func treeLines(root *view.Node, now time.Time) []terminal.Line {
+// treeLines draws a tree: a line a node, the state words in one column. Where that column has no room, the symbols stand
+// before the names: what is cut off on the right is never how an object fares. Columns 0 is no bound.
+func treeLines(root *view.Node, now time.Time, columns int) []terminal.Line {
 	branches := flattenTree(root)
 	width := 0
 	for _, b := range branches {
@@ -31,9 +35,13 @@ func treeLines(root *view.Node, now time.Time) []terminal.Line {
 			width = max(width, utf8.RuneCountInString(b.lead)+utf8.RuneCountInString(title(b.node)))
 		}
 	}
+	narrow := columns > 0 && width+symbolWidth+stateWidth > columns
+	if narrow {
+		width = 0
+	}
 	var lines []terminal.Line
 	for _, b := range branches {
-		lines = append(lines, treeLine(b, width, now))
+		lines = append(lines, treeLine(b, width, now, narrow))
 		lines = append(lines, conditionLines(b, width)...)
 	}
 	return lines
@@ -63,19 +71,24 @@ func title(n *view.Node) string {
 	return n.Kind + "/" + n.Name
 }
 
-func treeLine(b branch, width int, now time.Time) terminal.Line {
+func treeLine(b branch, width int, now time.Time, narrow bool) terminal.Line {
 	n := b.node
 	if n.Status == nil {
 		return terminal.Line{}.Add(terminal.Plain, b.lead+title(n))
 	}
 	name := terminal.Pad(title(n), width-utf8.RuneCountInString(b.lead))
-	line := terminal.Line{}.Add(terminal.Dim, b.lead).Add(nameStyle(n), name).Add(terminal.Plain, "  ").
-		Add(styleOf(n.Status.State), symbolOf(n.Status.State)+" "+terminal.Pad(string(n.Status.State), stateWidth))
+	style, symbol := styleOf(n.Status.State), symbolOf(n.Status.State)+" "
+	line := terminal.Line{}.Add(terminal.Dim, b.lead)
+	if narrow {
+		line = line.Add(style, symbol).Add(nameStyle(n), name).Add(terminal.Plain, "  ").Add(style, string(n.Status.State))
+	} else {
+		line = line.Add(nameStyle(n), name).Add(terminal.Plain, "  ").Add(style, symbol+terminal.Pad(string(n.Status.State), stateWidth))
+	}
 	if text := detail(n, now); text != "" {
 		line = line.Add(terminal.Plain, "  "+text)
 	}
 	if n.FirstCause {
-		line = append(line, terminal.Cell{Text: "   ← first cause", Style: terminal.Bold, Keep: true})
+		line = append(line, terminal.Cell{Text: "   ← first cause", Style: terminal.Bold, Keep: !narrow})
 	}
 	return line
 }
@@ -118,7 +131,7 @@ func conditionLines(b branch, width int) []terminal.Line {
 		if c.Reason != "" && c.Reason != c.Type {
 			text += " " + c.Reason
 		}
-		line := terminal.Line{}.Add(terminal.Dim, terminal.Pad(lead, width+2)).Add(conditionStyle(c), text)
+		line := terminal.Line{}.Add(terminal.Dim, terminal.Pad(lead, max(width+2, utf8.RuneCountInString(lead)+1))).Add(conditionStyle(c), text)
 		if c.Message != "" {
 			line = line.Add(terminal.Dim, "  "+view.Flatten(c.Message))
 		}

@@ -17,29 +17,33 @@ func (a *app) watchTree(ctx context.Context, key types.NamespacedName, opts view
 		return err
 	}
 	w := &waiter{app: a, goal: goal{key: key, verb: "watch cluster " + key.Name}, report: progress.New(a.out, a.env.Now)}
-	a.observe(ctx, c, key, opts.All, func(o observation) bool {
+	look := func(o observation) bool {
 		switch {
 		case apierrors.IsNotFound(o.err) && w.last == nil:
-			w.result = a.noCluster(key, o.err)
+			w.result = a.noCluster(ctx, c, key, o.err)
 			return true
 		case apierrors.IsNotFound(o.err):
 			w.report.Close()
 			a.say("Cluster %s is gone.", key.Name)
 			return true
 		case o.err != nil:
-			w.report.Change("plane", "cannot look: "+w.explainShort(o.err))
+			w.cannotLook(o.err)
 			return false
 		}
+		w.seesAgain()
 		w.last = o.snapshot
 		tree := o.snapshot.Tree(opts, a.now())
 		switch {
+		case a.flags.output == outputJSONL:
+			w.tell(tree)
 		case w.report.Live():
-			w.report.Show(treeLines(tree, a.now()))
+			w.report.Show(treeLines(tree, a.now(), a.out.Columns()))
 		default:
 			w.changesOf(tree)
 		}
 		return false
-	})
+	}
+	a.observe(ctx, c, key, opts.All, look, w.tellOpen)
 	w.report.Keep()
 	if w.result != nil || ctx.Err() == nil {
 		return w.result

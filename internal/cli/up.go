@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -61,6 +62,7 @@ type upRun struct {
 	dir   string
 	child *supervisor.Child
 	ready bool
+	open  openStep
 }
 
 func (a *app) up(ctx context.Context, opts upOptions) error {
@@ -70,7 +72,7 @@ func (a *app) up(ctx context.Context, opts upOptions) error {
 	}
 	r := &upRun{app: a, opts: opts, dir: dir}
 	if pid, running := statedir.Running(dir); running {
-		return r.alreadyRunning(pid)
+		return r.alreadyRunning(ctx, pid)
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -92,7 +94,11 @@ func (a *app) up(ctx context.Context, opts upOptions) error {
 }
 
 func (r *upRun) planeArgs() ([]string, error) {
-	args := []string{"plane", "--state-dir", r.dir, "-v", strconv.Itoa(r.flags.verbosity)}
+	user, err := filepath.Abs(r.kubeconfigPath())
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"plane", "--state-dir", r.dir, "--kubeconfig", user, "-v", strconv.Itoa(r.flags.verbosity)}
 	if r.opts.port != 0 {
 		args = append(args, "--port", strconv.Itoa(r.opts.port))
 	}
@@ -109,26 +115,76 @@ func (r *upRun) planeArgs() ([]string, error) {
 	return args, nil
 }
 
-// alreadyRunning is no failure: what was asked for is there. The context is written again, in case it was lost.
-func (r *upRun) alreadyRunning(pid int) error {
+// alreadyRunning is no failure with --detach: what was asked for is there, or will be in a moment. The context is written
+// again, in case it was lost.
+func (r *upRun) alreadyRunning(ctx context.Context, pid int) error {
 	if r.opts.from != "" {
-		return fault.New(nil, "cannot restore the backup", fmt.Sprintf("a plane runs on this state directory as process %d", pid), r.dir,
+		return fault.New(nil, "cannot restore the backup", "a plane runs on this state directory already", r.dir,
 			"name an empty directory with --state-dir, or stop the plane: "+r.withStateDir("down", r.dir))
+	}
+	if !r.opts.detach {
+		return statedir.InUse(r.dir)
+	}
+	if err := r.awaitOther(ctx); err != nil {
+		return err
 	}
 	m, err := r.mergePlane()
 	if err != nil {
 		return err
 	}
+	if now, running := statedir.Running(r.dir); running && now != 0 {
+		pid = now
+	}
 	r.say("The plane runs already, as process %d. %s.", pid, r.contextSentence(m))
-	return nil
+	return r.printPlane(pid, m)
+}
+
+// otherStart is how long a plane that somebody else started may take to be ready.
+const otherStart = 2 * time.Minute
+
+// awaitOther waits for a plane that somebody else started.
+func (r *upRun) awaitOther(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(otherStart)
+	for {
+		err := planeReady(ctx, r.dir)
+		if err == nil {
+			return nil
+		}
+		if _, running := statedir.Running(r.dir); !running {
+			return fault.New(err, "cannot start the management plane", "another slipway up was starting it, and it ended", r.dir, r.withStateDir("logs plane", r.dir))
+		}
+		select {
+		case <-ctx.Done():
+			return interrupted()
+		case <-deadline:
+			return fault.New(err, "cannot start the management plane", fmt.Sprintf("another slipway up started it, and it is not ready after %s", otherStart), r.dir, r.withStateDir("logs plane", r.dir))
+		case <-tick.C:
+		}
+	}
+}
+
+// planeReady asks the plane of a state directory itself, whatever the user's kubeconfig says.
+func planeReady(ctx context.Context, dir string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", statedir.AdminKubeconfig(dir))
+	if err != nil {
+		return err
+	}
+	return askReadyz(ctx, config)
 }
 
 // follow prints the plane's steps until it is ready (detached) or has ended.
 func (r *upRun) follow(ctx context.Context, signals <-chan os.Signal) error {
 	stopping := false
+	r.open.begin(r.app)
+	defer r.open.over()
 	for {
 		select {
+		case <-r.open.tick.C:
+			r.open.show(r.app)
 		case step, open := <-r.child.Steps():
+			r.open.report.Close()
 			if !open {
 				return r.ended(ctx, stopping)
 			}
@@ -137,6 +193,7 @@ func (r *upRun) follow(ctx context.Context, signals <-chan os.Signal) error {
 				return err
 			}
 		case <-signals:
+			r.open.over()
 			if err := r.stop(stopping); err != nil {
 				return err
 			}
@@ -155,8 +212,12 @@ func (r *upRun) stop(again bool) error {
 	return r.child.Stop()
 }
 
-func (r *upRun) ended(_ context.Context, stopping bool) error {
+func (r *upRun) ended(ctx context.Context, stopping bool) error {
 	err := r.child.Wait()
+	var known *fault.Error
+	if r.opts.detach && errors.As(err, &known) && known.Code == statedir.CodeInUse {
+		return r.alreadyRunning(ctx, 0) // Another slipway up was a moment faster.
+	}
 	if stopping {
 		r.say("The plane is down. Its state stays in %s.", r.tilde(r.dir))
 		return nil
@@ -176,11 +237,14 @@ func (r *upRun) step(s supervisor.Step) (bool, error) {
 	switch s.Name {
 	case stepReady:
 		r.ready = true
+		r.open.over()
 		m, err := r.mergePlane()
 		if err != nil {
 			return false, errors.Join(err, r.child.Stop())
 		}
 		r.say("Ready in %s%s. %s.", seconds(s.Took), residentOf(r.child.PID()), r.contextSentence(m))
+		// A reader that has gone is no reason to stop the plane.
+		_ = r.printPlane(r.child.PID(), m)
 		r.next("create cluster demo --provider sim --workers 3 --wait")
 		if r.opts.detach {
 			return true, r.child.Release()
@@ -203,11 +267,11 @@ func (r *upRun) mergePlane() (merged, error) {
 	if err != nil {
 		return merged{}, fault.New(err, "cannot read the plane's kubeconfig", err.Error(), statedir.AdminKubeconfig(r.dir), r.withStateDir("logs plane", r.dir))
 	}
-	return r.mergeContext(admin, r.planeContextOf(r.dir), "", r.opts.choose)
+	return r.mergeContext(admin, r.planeOwner(r.dir), r.opts.choose)
 }
 
 func (r *upRun) contextSentence(m merged) string {
-	text := fmt.Sprintf("Context %q written to %s", r.planeContextOf(r.dir), r.tilde(m.path))
+	text := fmt.Sprintf("Context %q written to %s", m.name, r.tilde(m.path))
 	if m.selected {
 		text += " and selected"
 	}

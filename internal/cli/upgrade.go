@@ -82,9 +82,9 @@ func (a *app) upgrade(ctx context.Context, c client.WithWatch, arg string, opts 
 	} else if err := a.consentToUpgrade(ctx, s, steps, version, opts); err != nil {
 		return err
 	}
-	for _, step := range steps {
+	for i, step := range steps {
 		if err := patchObject(ctx, c, step.object, step.fields, opts.dryRun); err != nil {
-			return fault.New(err, fmt.Sprintf("cannot upgrade %s to %s", step.name(), version), err.Error(), "namespace "+key.Namespace+", "+a.where(), a.try("upgrade %s --version %s", key.Name, version)+" again: what is done stays done")
+			return cannotChange(err, fmt.Sprintf("cannot upgrade %s to %s", step.name(), version), "namespace "+key.Namespace+", "+a.where(), a.try("upgrade %s --version %s", key.Name, version)+" again: what is done stays done", i > 0)
 		}
 		if err := a.mutated(step.kind, step.object.GetName(), "upgraded from "+step.from+" to "+version, opts.dryRun); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (a *app) planUpgrade(s *view.Snapshot, version string) ([]replacement, erro
 	var steps []replacement
 	if cp := s.ControlPlane; cp != nil && cp.Spec.Version != version {
 		if err := plan.CheckUpgrade(cp.Spec.Version, version); err != nil {
-			return nil, fault.New(err, what, err.Error(), "--version "+version, a.try("upgrade %s --version %s", s.Object.Name, nextVersion(cp.Spec.Version)))
+			return nil, refused(what, err.Error(), "--version "+version, a.instead(s.Object.Name, cp.Spec.Version, version))
 		}
 		steps = append(steps, replacement{
 			resource{kindControlPlane, cp, s.Object.Name}, cp.Spec.Version, replicasOf(cp.Spec.Replicas), "one at a time", nested(version, "spec", "version"),
@@ -159,18 +159,31 @@ func (a *app) consentToUpgrade(ctx context.Context, s *view.Snapshot, steps []re
 	return a.consent(ctx, "upgrade cluster "+name, fmt.Sprintf("upgrade %s --version %s", name, version))
 }
 
-// nextVersion is the farthest version that a cluster can go to in one step, as far as it is known to work; else the first
-// patch of the next minor.
-func nextVersion(from string) string {
-	for _, offer := range knownVersions() {
-		version, _, _ := strings.Cut(offer, "\t")
-		if version != from && plan.CheckUpgrade(from, version) == nil && less(from, version) {
-			return version
-		}
+// instead is what to do when a cluster cannot go from one version to the other.
+func (a *app) instead(cluster, from, to string) string {
+	if next := nextVersion(from, to); next != "" {
+		return a.try("upgrade %s --version %s", cluster, next)
 	}
+	return "leave it at " + from + ", the newest version that is known to work"
+}
+
+// nextVersion is the version to go to instead of one that cannot be reached: on the way up of the next minor, the newest that
+// is known to work or else its first patch; instead of going down the farthest that is known to work, or "" when that is from.
+func nextVersion(from, to string) string {
 	v, err := plan.ParseVersion(from)
 	if err != nil {
 		return newestVersion
+	}
+	up := less(from, to)
+	for _, offer := range knownVersions() {
+		version, _, _ := strings.Cut(offer, "\t")
+		known, err := plan.ParseVersion(version)
+		if err == nil && less(from, version) && plan.CheckUpgrade(from, version) == nil && (!up || known.Minor == v.Minor+1) {
+			return version
+		}
+	}
+	if !up {
+		return ""
 	}
 	return fmt.Sprintf("v%d.%d.0", v.Major, v.Minor+1)
 }

@@ -37,9 +37,6 @@ func versionCommand(a *app) *cobra.Command {
 		Example: `  slipway version -o json`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.allowOutput(cmd, outputJSON, outputYAML); err != nil {
-				return err
-			}
 			d := versionDocument{
 				typeMeta: typeMeta{viewAPIVersion, "Version"}, Version: Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 				ClusterAPI: clusterv1.GroupVersion.String(), Newest: newestVersion,

@@ -27,11 +27,14 @@ const (
 type waitOptions struct {
 	wait    bool
 	timeout time.Duration
+	// stable is how long the goal must hold without a break.
+	stable time.Duration
 }
 
 func (w *waitOptions) flags(f *pflag.FlagSet, timeout time.Duration) {
 	f.BoolVar(&w.wait, "wait", false, "wait until it is done; ends with exit code 3 when it cannot get there or time is up")
 	f.DurationVar(&w.timeout, "timeout", timeout, "how long --wait waits; 0 looks once")
+	f.DurationVar(&w.stable, "for-stable", 0, "with --wait: how long it must hold without a break, such as 30s, so that a flap does not pass")
 }
 
 // goal is what a command waits for.
@@ -71,12 +74,17 @@ type waiter struct {
 	result error
 	// told are the states that -o jsonl has printed.
 	told map[string]view.Status
+	// stable is how long the goal must hold, met since when it does.
+	stable time.Duration
+	met    calm
+	// blind says that the last look failed.
+	blind bool
 }
 
 // await waits for a goal and shows the cluster's tree meanwhile, or one line a change.
-func (a *app) await(ctx context.Context, c client.WithWatch, g goal, timeout time.Duration) error {
-	stream := a.talk
-	w := &waiter{app: a, goal: g, report: progress.New(stream, a.env.Now)}
+func (a *app) await(ctx context.Context, c client.WithWatch, g goal, opts waitOptions) error {
+	timeout := opts.timeout
+	w := &waiter{app: a, goal: g, report: progress.New(a.talk, a.env.Now), stable: opts.stable}
 	looking, stop := context.WithTimeout(ctx, max(timeout, time.Millisecond))
 	if timeout == 0 {
 		looking, stop = context.WithCancel(ctx)
@@ -86,7 +94,7 @@ func (a *app) await(ctx context.Context, c client.WithWatch, g goal, timeout tim
 	a.observe(looking, c, g.key, false, func(o observation) bool {
 		finished = w.look(o) || timeout == 0
 		return finished
-	})
+	}, w.tellOpen)
 	if ctx.Err() != nil && !finished {
 		w.report.Keep()
 		return w.stopped()
@@ -106,21 +114,21 @@ func (a *app) await(ctx context.Context, c client.WithWatch, g goal, timeout tim
 func (w *waiter) look(o observation) bool {
 	if o.err != nil && !apierrors.IsNotFound(o.err) {
 		// The plane may be restarting: the next look tells.
-		w.report.Change("plane", "cannot look: "+w.explainShort(o.err))
+		w.cannotLook(o.err)
 		return false
 	}
 	if o.err != nil {
 		o.snapshot = nil
 	}
+	w.seesAgain()
 	w.show(o.snapshot)
 	if o.snapshot != nil {
 		w.last = o.snapshot
 	}
-	met, _ := w.goal.reached(o.snapshot, w.now())
-	if met {
-		w.say("%s in %s", w.goal.done, progress.Duration(w.report.Elapsed()))
-		return true
+	if met, _ := w.goal.reached(o.snapshot, w.now()); met {
+		return w.holds()
 	}
+	w.met = calm{}
 	if o.snapshot == nil {
 		w.result = answerNo(fault.New(nil, "cannot "+w.goal.verb, "the cluster was deleted meanwhile", w.goal.key.String(), w.try("get clusters -A")))
 		return true
@@ -130,6 +138,101 @@ func (w *waiter) look(o observation) bool {
 		return true
 	}
 	return false
+}
+
+// holds notes that the goal is met and tells whether it has held for long enough.
+func (w *waiter) holds() bool {
+	if !w.met.held(true, w.now(), w.stable) {
+		w.report.Change("stable", fmt.Sprintf("reached; it must hold for %s", progress.Duration(w.stable)))
+		return false
+	}
+	w.report.Close()
+	w.say("%s in %s", w.goal.done, progress.Duration(w.report.Elapsed()))
+	return true
+}
+
+// calm knows since when all has been settled without a break.
+type calm struct{ since time.Time }
+
+// held reports whether that is so for as long as asked.
+func (c *calm) held(settled bool, now time.Time, atLeast time.Duration) bool {
+	switch {
+	case !settled:
+		c.since = time.Time{}
+	case c.since.IsZero():
+		c.since = now
+	}
+	return settled && now.Sub(c.since) >= atLeast
+}
+
+// cannotLook says that the management cluster does not answer, above the tree as it was seen last.
+func (w *waiter) cannotLook(err error) {
+	w.blind = true
+	// What nobody saw has not held without a break.
+	w.met = calm{}
+	text := "cannot look: " + w.explainShort(err)
+	if !w.report.Live() {
+		w.report.Change("plane", text)
+		return
+	}
+	var lines []terminal.Line
+	if w.last != nil {
+		lines = treeLines(w.tree(), w.now(), w.talk.Columns())
+	}
+	w.report.Show(append(lines, terminal.Line{}.Add(terminal.Magenta, "? "+text), w.foot()))
+}
+
+// seesAgain takes back what cannotLook said.
+func (w *waiter) seesAgain() {
+	if w.blind {
+		w.blind = false
+		w.report.Change("plane", "the management cluster answers again")
+	}
+}
+
+// foot is the last line of the region: how long it takes already, and what Ctrl-C does.
+func (w *waiter) foot() terminal.Line {
+	text := progress.Duration(w.report.Elapsed())
+	if !w.met.since.IsZero() {
+		text += fmt.Sprintf("   holds for %s of %s", progress.Duration(w.now().Sub(w.met.since)), progress.Duration(w.stable))
+	}
+	return terminal.Line{}.Add(terminal.Dim, text+"   Ctrl-C stops watching, not the work")
+}
+
+// tellOpen prints what is still waited for, when a signal asks for it.
+func (w *waiter) tellOpen() {
+	if w.last == nil {
+		w.report.Note("nothing seen yet")
+		return
+	}
+	if w.noteOpen(w.tree()) > 0 {
+		return
+	}
+	text := "nothing is open"
+	if !w.met.since.IsZero() {
+		text += fmt.Sprintf("; that holds for %s of %s", progress.Duration(w.now().Sub(w.met.since)), progress.Duration(w.stable))
+	}
+	w.report.Note(text)
+}
+
+// noteOpen prints what is not Ready, and counts it.
+func (w *waiter) noteOpen(n *view.Node) int {
+	open := 0
+	if n.Status != nil && n.Status.State != view.Ready {
+		text := fmt.Sprintf("open: %s %s", title(n), n.Status.State)
+		if n.Status.Message != "" {
+			text += ": " + n.Status.Message
+		}
+		if age := w.now().Sub(n.Status.Since); !n.Status.Since.IsZero() && age >= 0 {
+			text += fmt.Sprintf(" (for %s)", progress.Duration(age))
+		}
+		w.report.Note(text)
+		open++
+	}
+	for _, c := range n.Children {
+		open += w.noteOpen(c)
+	}
+	return open
 }
 
 func (w *waiter) tree() *view.Node { return w.last.Tree(view.TreeOptions{}, w.now()) }
@@ -163,9 +266,7 @@ func (w *waiter) show(s *view.Snapshot) {
 		return
 	}
 	if w.report.Live() {
-		lines := treeLines(tree, w.now())
-		foot := fmt.Sprintf("%s   Ctrl-C stops watching, not the work", progress.Duration(w.report.Elapsed()))
-		w.report.Show(append(lines, terminal.Line{}.Add(terminal.Dim, foot)))
+		w.report.Show(append(treeLines(tree, w.now(), w.talk.Columns()), w.foot()))
 		return
 	}
 	w.changesOf(tree)
@@ -238,7 +339,7 @@ func (w *waiter) timedOut(timeout time.Duration) error {
 
 // unfinished prints the last state and the first cause, and answers no.
 func (w *waiter) unfinished(tree *view.Node, why string) error {
-	if err := printLines(w.talk, treeLines(tree, w.now())); err != nil {
+	if err := printLines(w.talk, treeLines(tree, w.now(), w.talk.Columns())); err != nil {
 		return err
 	}
 	where := "cluster " + w.goal.key.String()

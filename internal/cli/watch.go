@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os"
+	"os/signal"
 	"sync"
 	"time"
 
@@ -108,8 +110,11 @@ type observation struct {
 }
 
 // observe looks at a cluster at once and after each change, until look returns true or ctx ends. Between changes it looks
-// once a second at the clock alone, so that ages and bounds move.
-func (a *app) observe(ctx context.Context, c client.WithWatch, key types.NamespacedName, withObjects bool, look func(observation) bool) {
+// once a second at the clock alone, so that ages and bounds move. A user's signal asks for what is open.
+func (a *app) observe(ctx context.Context, c client.WithWatch, key types.NamespacedName, withObjects bool, look func(observation) bool, asked func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, inquiries()...)
+	defer signal.Stop(signals)
 	w := watchChanges(ctx, c, watchesOf(key))
 	defer w.stop()
 	clock := time.NewTicker(time.Second)
@@ -130,6 +135,8 @@ func (a *app) observe(ctx context.Context, c client.WithWatch, key types.Namespa
 		select {
 		case <-ctx.Done():
 			return
+		case <-signals:
+			asked()
 		case <-clock.C:
 			if look(last) {
 				return

@@ -68,6 +68,17 @@ func (r *Reporter) Show(lines []terminal.Line) {
 	}
 }
 
+// Note prints a permanent line: above the region where one is redrawn, elsewhere with the time first.
+func (r *Reporter) Note(text string) {
+	if r.out.TTY {
+		r.Done(terminal.Line{}.Add(terminal.Plain, text))
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.say(text)
+}
+
 // Change prints a line with the time first when the text for the key differs from the last one. It does nothing where a
 // region is redrawn.
 func (r *Reporter) Change(key, text string) {

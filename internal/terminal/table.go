@@ -26,10 +26,23 @@ type Table struct {
 const columnGap = 3
 
 // Write prints the table.
-func (t Table) Write(s Stream) error {
+func (t Table) Write(s Stream) error { return t.write(s, 0) }
+
+// WriteCut prints the table, each line cut to the width of a terminal but for the first column, which is the name.
+func (t Table) WriteCut(s Stream) error {
+	width := s.Columns()
+	if width > 0 {
+		for _, row := range t.Rows {
+			width = max(width, utf8.RuneCountInString(row[0].Text))
+		}
+	}
+	return t.write(s, width)
+}
+
+func (t Table) write(s Stream, width int) error {
 	var b strings.Builder
 	for _, line := range t.Lines(s) {
-		b.WriteString(strings.TrimRight(s.Render(line, 0), " "))
+		b.WriteString(strings.TrimRight(s.Render(line, width), " "))
 		b.WriteByte('\n')
 	}
 	_, err := s.Write([]byte(b.String()))

@@ -39,7 +39,7 @@ func failure(m *clusterv1.Machine) string {
 		return *d.V1Beta1.FailureMessage
 	}
 	for _, kind := range []string{clusterv1.InfrastructureReadyCondition, clusterv1.BootstrapConfigReadyCondition} {
-		if c := find(m.Status.Conditions, kind); c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Reason, "Failed") {
+		if c := find(m.Status.Conditions, kind); gaveUp(c) {
 			return firstText(Flatten(c.Message), c.Reason)
 		}
 	}

@@ -72,6 +72,12 @@ func isTrue(conditions []metav1.Condition, kind string) bool {
 	return find(conditions, kind).Status == metav1.ConditionTrue
 }
 
+// gaveUp tells whether a condition says that its maker has given up, by the reasons that providers use for that: BootFailed,
+// CreationFailed and the like.
+func gaveUp(c metav1.Condition) bool {
+	return c.Status == metav1.ConditionFalse && strings.HasSuffix(c.Reason, "Failed")
+}
+
 // since is when a condition took its status, or the fallback when it never did.
 func since(c metav1.Condition, fallback time.Time) time.Time {
 	if c.LastTransitionTime.IsZero() {

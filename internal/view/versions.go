@@ -8,19 +8,7 @@ import (
 
 // versions returns the lowest version in use and, when it differs, the one that is wanted.
 func (c Cluster) versions() (lowest, target string) {
-	wanted := ""
-	var used []clusterv1.StatusVersion
-	if c.ControlPlane != nil {
-		wanted = c.ControlPlane.Spec.Version
-		used = append(used, c.ControlPlane.Status.Versions...)
-	}
-	for i := range c.Deployments {
-		md := &c.Deployments[i]
-		used = append(used, md.Status.Versions...)
-		if v := md.Spec.Template.Spec.Version; wanted == "" || v != "" && c.ControlPlane == nil && less(wanted, v) {
-			wanted = v
-		}
-	}
+	wanted, used := c.wantedAndUsed()
 	for _, v := range used {
 		if v.Version != "" && value(v.Replicas) != 0 && (lowest == "" || less(v.Version, lowest)) {
 			lowest = v.Version
@@ -37,6 +25,22 @@ func (c Cluster) versions() (lowest, target string) {
 	default:
 		return lowest, ""
 	}
+}
+
+// wantedAndUsed returns the version that the cluster is to have, and those that its parts report.
+func (c Cluster) wantedAndUsed() (wanted string, used []clusterv1.StatusVersion) {
+	if c.ControlPlane != nil {
+		wanted = c.ControlPlane.Spec.Version
+		used = append(used, c.ControlPlane.Status.Versions...)
+	}
+	for i := range c.Deployments {
+		md := &c.Deployments[i]
+		used = append(used, md.Status.Versions...)
+		if v := md.Spec.Template.Spec.Version; wanted == "" || v != "" && c.ControlPlane == nil && less(wanted, v) {
+			wanted = v
+		}
+	}
+	return wanted, used
 }
 
 // wants tells whether a deployment asks for a version.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/view"
 )
@@ -45,6 +46,15 @@ func TestOfMachine_SaysHowItFares(t *testing.T) {
 		{reason: "the provider gave up", age: time.Minute, want: view.Failed, text: "no such image", change: func(m *clusterv1.Machine) {
 			m.Status.Conditions = []metav1.Condition{is("InfrastructureReady", "False", "CreationFailed", "no such image", time.Minute)}
 		}},
+		{reason: "it does not boot", age: time.Minute, want: view.Failed, text: "The machine does not boot", change: func(m *clusterv1.Machine) {
+			m.Status.Conditions = []metav1.Condition{
+				is("BootstrapConfigReady", "True", "Ready", "", time.Minute), is("InfrastructureReady", "False", infrav1.BootFailedReason, "The machine does not boot", time.Minute),
+			}
+		}},
+		{reason: "it boots and does not join", age: time.Minute, want: view.Failed, text: "kubeadm join: no such token", change: func(m *clusterv1.Machine) {
+			m.Spec.ProviderID = "sim:///a/b"
+			m.Status.Conditions = []metav1.Condition{is("InfrastructureReady", "False", infrav1.BootstrapFailedReason, "kubeadm join: no such token", time.Minute)}
+		}},
 		{reason: "ready", age: time.Hour, want: view.Ready, change: func(m *clusterv1.Machine) {
 			m.Status.NodeRef = node
 			m.Status.Conditions = []metav1.Condition{is("Ready", "True", "Ready", "", time.Hour)}
@@ -80,6 +90,26 @@ func TestOfMachine_SaysHowItFares(t *testing.T) {
 				t.Errorf("%s: %q, want %s: %q", got.State, got.Message, r.want, r.text)
 			}
 		})
+	}
+}
+
+func TestOfObject_SaysWhetherItsMakerHasGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		ready metav1.Condition
+		want  view.State
+	}{
+		{is("Ready", "True", "Ready", "", time.Minute), view.Ready},
+		{is("Ready", "False", infrav1.BootingReason, "The machine has not booted", time.Minute), view.Working},
+		{is("Ready", "False", infrav1.BootFailedReason, "The machine does not boot", time.Minute), view.Failed},
+		{is("Ready", "False", infrav1.BootstrapFailedReason, "kubeadm join: no such token", time.Minute), view.Failed},
+		{is("Ready", "Unknown", "ProbeFailed", "nobody knows", time.Minute), view.Working},
+	} {
+		o := &view.Object{ObjectMeta: metav1.ObjectMeta{Name: "m", CreationTimestamp: ago(time.Minute)}}
+		o.Status.Conditions = []metav1.Condition{row.ready}
+		if got := view.OfObject(o, now); got.State != row.want || got.Message != row.ready.Message {
+			t.Errorf("%s: %s: %q", row.ready.Reason, got.State, got.Message)
+		}
 	}
 }
 

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"slipway.dev/slipway/internal/fault"
+)
+
+// planeOfContext is the state directory of the plane that the context in use leads to, as far as the kubeconfig tells.
+func (a *app) planeOfContext() (string, bool) {
+	loaded, name, err := a.clientConfig()
+	if err != nil {
+		return "", false
+	}
+	raw, err := loaded.RawConfig()
+	if err != nil || raw.Contexts[name] == nil {
+		return "", false
+	}
+	mark := ""
+	if cluster := raw.Clusters[raw.Contexts[name].Cluster]; cluster != nil {
+		mark = markOf(cluster)
+	}
+	if dir, found := strings.CutPrefix(mark, planeMark); found {
+		return dir, true
+	}
+	return a.defaultStateDir(), mark == "" && name == planeContext
+}
+
+// noAnswer says that nothing listens at the address of the context in use, and which plane should: starting another one would
+// not help.
+func (a *app) noAnswer(err error, what string) *fault.Error {
+	if dir, known := a.planeOfContext(); known {
+		return fault.New(err, what, "nothing answers at the address of the management cluster: the plane on "+a.tilde(dir)+" is down, or starts just now", a.whereURL(err), a.withStateDir("up --detach", dir))
+	}
+	return fault.New(err, what, "nothing answers at the address of the management cluster", a.whereURL(err), "see that its API server runs, or choose another with --context")
+}
+
+// planeCommands are the commands in a suggestion that act on one plane.
+var planeCommands = regexp.MustCompile(`slipway (up|down|status|backup|logs plane)\b`)
+
+// aboutState makes what an error suggests mean the plane of a state directory: those who wrote the error do not know how the
+// user named it. A command that names a directory itself stays.
+func (a *app) aboutState(e *fault.Error, dir string) *fault.Error {
+	if dir == "" || filepath.Clean(dir) == filepath.Clean(a.defaultStateDir()) {
+		return e
+	}
+	starts := planeCommands.FindAllStringIndex(e.Try, -1)
+	told := *e
+	for i := len(starts) - 1; i >= 0; i-- {
+		end := len(told.Try)
+		if i+1 < len(starts) {
+			end = starts[i+1][0] // what stands before it has not been changed yet
+		}
+		if !strings.Contains(told.Try[starts[i][1]:end], "--state-dir") {
+			told.Try = told.Try[:starts[i][1]] + " --state-dir " + dir + told.Try[starts[i][1]:]
+		}
+	}
+	return &told
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"slipway.dev/slipway/internal/fault"
+	"slipway.dev/slipway/internal/statedir"
+)
+
+func TestExplain_SuggestsThePlaneThatTheContextIsOf(t *testing.T) {
+	t.Parallel()
+	a, _ := kubeconfigApp(t, "")
+	dir := t.TempDir()
+	owner := a.planeOwner(dir)
+	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), owner, true); err != nil {
+		t.Fatal(err)
+	}
+	e := a.explainNetwork("get clusters", syscall.ECONNREFUSED)
+	if e.Try != "slipway up --detach --state-dir "+dir || !strings.Contains(e.Cause, dir) {
+		t.Errorf("%+v", e)
+	}
+	if _, err := a.mergeContext(admin("https://127.0.0.1:30000"), entryOwner{mark: "cluster default/demo of x", name: "slipway-demo"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if e := a.explainNetwork("get clusters", syscall.ECONNREFUSED); strings.Contains(e.Try, "slipway up") {
+		t.Errorf("no plane is behind this context, and yet: %s", e.Try)
+	}
+}
+
+func TestExplain_SuggestsTheStateDirectoryInQuestion(t *testing.T) {
+	t.Parallel()
+	a, _ := kubeconfigApp(t, "")
+	for try, want := range map[string]string{
+		"slipway logs plane":                                "slipway logs plane --state-dir /srv/lab",
+		"end that program, or: slipway up --port OTHER":     "end that program, or: slipway up --state-dir /srv/lab --port OTHER",
+		"slipway up --from FILE --state-dir NEW":            "slipway up --from FILE --state-dir NEW",
+		"slipway down, then slipway up --state-dir OTHER":   "slipway down --state-dir /srv/lab, then slipway up --state-dir OTHER",
+		"run as the user that owns it":                      "run as the user that owns it",
+		"free 500 MiB, then: slipway up":                    "free 500 MiB, then: slipway up --state-dir /srv/lab",
+		"slipway logs plane --state-dir /x; slipway status": "slipway logs plane --state-dir /x; slipway status --state-dir /srv/lab",
+	} {
+		if got := a.aboutState(fault.New(nil, "w", "c", "", try), "/srv/lab").Try; got != want {
+			t.Errorf("%q became %q, want %q", try, got, want)
+		}
+		if got := a.aboutState(fault.New(nil, "w", "c", "", try), a.defaultStateDir()).Try; got != try {
+			t.Errorf("for the default plane %q became %q", try, got)
+		}
+	}
+	if got := a.aboutState(statedir.InUse("/srv/lab"), "/srv/lab").Try; !strings.HasPrefix(got, "slipway status --state-dir /srv/lab") {
+		t.Error(got)
+	}
+}
