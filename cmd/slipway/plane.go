@@ -5,12 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"gopkg.in/natefinch/lumberjack.v2"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -25,14 +22,9 @@ import (
 	"slipway.dev/slipway/internal/supervisor"
 )
 
-// gcPercent trades a little CPU for memory: the plane shares a laptop with its user's other programs.
-const gcPercent = 50
-
 // runPlane is the plane's process: the child of `slipway up`.
 func runPlane(ctx context.Context, opts cli.PlaneOptions) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	go tendMemory(ctx)
 	log := logWriter(opts.StateDir)
 	logger := logr.FromSlogHandler(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.Level(-opts.Verbosity)}))
 	ctrl.SetLogger(logger)
@@ -41,11 +33,17 @@ func runPlane(ctx context.Context, opts cli.PlaneOptions) error {
 	return plane.Run(ctx, plane.Options{
 		StateDir: opts.StateDir, Listen: opts.Listen, Port: opts.Port, Version: opts.Version, From: opts.From,
 		Log: log, Metrics: metricsHandler(),
-		Report: func(s plane.Step) { report.Step(supervisor.Step(s)) },
+		Report: func(s plane.Step) {
+			tellLog(logger, s)
+			if err := renewUser(opts, s); err != nil {
+				tellLog(logger, plane.Step{Name: "warning", Detail: "the credentials were renewed, but not in the user's kubeconfig: " + err.Error()})
+			}
+			report.Step(supervisor.Step(s))
+		},
 		Start: func(ctx context.Context, api plane.API) (<-chan error, error) {
 			return manager.Start(ctx, api.Config, manager.Options{
 				WebhookHost: api.WebhookHost, WebhookPort: api.WebhookPort, CertDir: api.CertDir, CABundle: api.CABundle,
-				StateDir: api.StateDir, WithoutControllers: !opts.Controllers,
+				StateDir: api.StateDir, WithoutControllers: !opts.Controllers, WriteTrace: opts.WriteTrace,
 				Report: func(name, detail string, since time.Time) {
 					report.Step(supervisor.Step{Name: name, Detail: detail, Took: time.Since(since)})
 				},
@@ -54,9 +52,24 @@ func runPlane(ctx context.Context, opts cli.PlaneOptions) error {
 	})
 }
 
+// tellLog writes the plane's warnings to its log too: after --detach, nobody reads what it reports.
+func tellLog(logger logr.Logger, s plane.Step) {
+	if s.Name == "warning" {
+		logger.Info("warning: " + s.Detail)
+	}
+}
+
+// renewUser passes renewed credentials on.
+func renewUser(opts cli.PlaneOptions, s plane.Step) error {
+	if s.Name != "credentials" || opts.Renewed == nil {
+		return nil
+	}
+	return opts.Renewed()
+}
+
 // metricsHandler serves the API server's metrics and the controllers' together.
 func metricsHandler() http.Handler {
-	return promhttp.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, metrics.Registry}, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(manager.Gather(legacyregistry.DefaultGatherer, metrics.Registry), promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
 // Limits of the plane's log.

@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"slipway.dev/slipway/internal/controllers/cluster"
@@ -27,6 +28,20 @@ func controllerDefaults() config.Controller {
 	return config.Controller{SkipNameValidation: new(true), CacheSyncTimeout: time.Minute, MaxConcurrentReconciles: 10}
 }
 
+// counted counts the controllers that are added to a manager, as its metrics do: a provider adds several.
+type counted struct {
+	ctrl.Manager
+	controllers *int
+}
+
+// Add counts and adds.
+func (c counted) Add(r manager.Runnable) error {
+	if _, is := r.(controller.Controller); is {
+		*c.controllers++
+	}
+	return c.Manager.Add(r)
+}
+
 // addControllers sets up every controller and returns their number.
 func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, error) {
 	clusters, err := remote.New(remote.Options{Reader: mgr.GetClient(), Registerer: metrics.Registry, Log: mgr.GetLogger()})
@@ -39,22 +54,21 @@ func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, err
 		setup func(ctrl.Manager, controller.Options) error
 	}{
 		{"remote", clusters.SetupWithManager},
-		{"cluster", (&cluster.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
-		{"kubeadmconfig", (&kubeadmconfig.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
+		{"cluster", (&cluster.Reconciler{Client: signed{mgr.GetClient(), "cluster"}, APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
+		{"kubeadmconfig", (&kubeadmconfig.Reconciler{Client: signed{mgr.GetClient(), "kubeadmconfig"}, APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
 		{"kubeadmcontrolplane", (&kubeadmcontrolplane.Reconciler{
-			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now, Random: rand.IntN,
+			Client: signed{mgr.GetClient(), "kubeadmcontrolplane"}, APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now, Random: rand.IntN,
 		}).SetupWithManager},
-		{"machine", (&machine.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
-		{"machinedeployment", (&machinedeployment.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
-		{"machineset", (&machineset.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
+		{"machine", (&machine.Reconciler{Client: signed{mgr.GetClient(), "machine"}, APIReader: mgr.GetAPIReader(), Clusters: clusters, Now: time.Now}).SetupWithManager},
+		{"machinedeployment", (&machinedeployment.Reconciler{Client: signed{mgr.GetClient(), "machinedeployment"}, APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
+		{"machineset", (&machineset.Reconciler{Client: signed{mgr.GetClient(), "machineset"}, APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}).SetupWithManager},
 		{"sim", func(mgr ctrl.Manager, o controller.Options) error {
 			return sim.SetupWithManager(mgr, filepath.Join(opts.StateDir, "sim"), o)
 		}},
 	} {
-		if err := c.setup(mgr, controller.Options{}); err != nil {
+		if err := c.setup(counted{mgr, &added}, controller.Options{}); err != nil {
 			return added, fmt.Errorf("set up controller %s: %w", c.name, err)
 		}
-		added++
 	}
 	return added, nil
 }

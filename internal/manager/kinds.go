@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/config"
@@ -31,7 +32,7 @@ const schemaHash = "slipway.dev/schema-hash"
 
 // InstallKinds applies the CRDs of every kind and returns their number when the API server serves them all. A CRD that is
 // in place is not written.
-func InstallKinds(ctx context.Context, c client.WithWatch, served discovery.ServerResourcesInterface) (int, error) {
+func InstallKinds(ctx context.Context, c client.WithWatch, served discovery.DiscoveryInterface) (int, error) {
 	crds, err := config.CRDs()
 	if err != nil {
 		return 0, err
@@ -48,7 +49,10 @@ func InstallKinds(ctx context.Context, c client.WithWatch, served discovery.Serv
 	if err := group.Wait(); err != nil {
 		return 0, err
 	}
-	return len(crds), waitServed(ctx, served, crds)
+	if err := waitServed(ctx, served, crds); err != nil {
+		return 0, err
+	}
+	return len(crds), waitWatchable(ctx, served.RESTClient(), crds)
 }
 
 // servedPoll is how often to look whether the API server tells of a kind: nothing makes an event of it.
@@ -96,6 +100,40 @@ func serves(served discovery.ServerResourcesInterface, groupVersion string, plur
 		}
 	}
 	return true
+}
+
+// waitWatchable returns when every kind can be watched. The API server makes a kind's cache at its first request and refuses
+// watches until the cache is filled, a few milliseconds later; an informer that meets the refusal waits for a whole second.
+func waitWatchable(ctx context.Context, c rest.Interface, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	group, waiting := errgroup.WithContext(ctx)
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
+			if version.Served {
+				path := "/apis/" + crd.Spec.Group + "/" + version.Name + "/" + crd.Spec.Names.Plural
+				group.Go(func() error { return waitWatch(waiting, c, path) })
+			}
+		}
+	}
+	return group.Wait()
+}
+
+func waitWatch(ctx context.Context, c rest.Interface, path string) error {
+	tick := time.NewTicker(servedPoll)
+	defer tick.Stop()
+	for {
+		body, err := c.Get().AbsPath(path).Param("watch", "true").MaxRetries(0).Stream(ctx)
+		if err == nil {
+			return body.Close()
+		}
+		if !apierrors.IsTooManyRequests(err) {
+			return fmt.Errorf("watch %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until %s can be watched: %w", path, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
 }
 
 func installKind(ctx context.Context, c client.WithWatch, crd *apiextensionsv1.CustomResourceDefinition) error {

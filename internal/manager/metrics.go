@@ -12,8 +12,8 @@ import (
 // apiWrites counts what the controllers write to the management API server. Its rate on an idle fleet is zero.
 var apiWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "slipway_api_writes_total",
-	Help: "Writes to the management API server by field manager, resource and HTTP status.",
-}, []string{"manager", "resource", "code"})
+	Help: "Writes to the management API server by controller, resource and HTTP status. Events have no controller here.",
+}, []string{"controller", "resource", "code"})
 
 // withWriteCounts has a client configuration count its writes. The counter is registered once a process, where
 // controller-runtime's metrics are.
@@ -40,12 +40,17 @@ func (w writeCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		code = http.StatusText(resp.StatusCode)
 	}
-	manager := r.URL.Query().Get("fieldManager")
-	if manager == "" {
-		manager = "unnamed"
-	}
-	apiWrites.WithLabelValues(manager, resourceOf(r.URL.Path), code).Inc()
+	apiWrites.WithLabelValues(ControllerOf(writerOf(r)), resourceOf(r.URL.Path), code).Inc()
 	return resp, err
+}
+
+// ControllerOf is the name in a field manager: machineset of capi-machineset-metadata.
+func ControllerOf(fieldManager string) string {
+	name := strings.TrimSuffix(fieldManager, "-metadata")
+	for _, prefix := range []string{ours, "capi-"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	return name
 }
 
 // resourceOf is the resource in an API path, such as machines or machines/status.

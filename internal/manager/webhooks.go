@@ -28,11 +28,10 @@ func newWebhookServer(opts Options) webhook.Server {
 	return webhook.NewServer(webhook.Options{Host: opts.WebhookHost, Port: opts.WebhookPort, CertDir: opts.CertDir})
 }
 
-func addWebhooks(mgr ctrl.Manager) error {
+func addWebhooks(mgr ctrl.Manager) {
 	for _, w := range webhooks.All(mgr.GetClient()) {
 		mgr.GetWebhookServer().Register(w.Path, &admission.Webhook{Handler: w.Handler})
 	}
-	return nil
 }
 
 // installWebhooks writes the configurations that send objects to our webhooks, if they differ from what is there: the port

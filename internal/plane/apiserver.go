@@ -9,6 +9,7 @@ import (
 
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/server/healthz"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
@@ -32,8 +33,9 @@ var admissionPlugins = sets.New(
 	"NamespaceLifecycle", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota",
 )
 
-// startAPIServer assembles and starts the API server on ln. It serves users from the moment that gate opens.
-func startAPIServer(ctx context.Context, s *statedir.Dir, ln net.Listener, gate *gate, metrics http.Handler) (*apiServer, error) {
+// startAPIServer assembles and starts the API server on ln. It serves users from the moment that gate opens, and creates what
+// hold lets pass.
+func startAPIServer(ctx context.Context, s *statedir.Dir, ln net.Listener, gate *gate, hold *hold, metrics http.Handler) (*apiServer, error) {
 	opts, err := apiServerOptions(ctx, s, ln)
 	if err != nil {
 		return nil, err
@@ -49,6 +51,9 @@ func startAPIServer(ctx context.Context, s *statedir.Dir, ln net.Listener, gate 
 	// With more servers than one, each new kind would wait five seconds until the others have heard of it.
 	config.APIExtensions.ExtraConfig.MasterCount = 1
 	front.ReadyzChecks = append(front.ReadyzChecks, healthz.NamedCheck("slipway", gate.check))
+
+	kinds := config.APIExtensions.GenericConfig
+	kinds.AdmissionControl = admission.NewChainHandler(hold, kinds.AdmissionControl)
 
 	completed, err := config.Complete()
 	if err != nil {

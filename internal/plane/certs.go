@@ -69,6 +69,9 @@ func openPKI(s *statedir.Dir, listen string, now time.Time) (*pki, error) {
 	if err := p.loadCA(now); err != nil {
 		return nil, fault.New(err, "cannot use the plane's certificates", err.Error(), s.Join("pki"), "restore the files from a backup")
 	}
+	if err := p.checkClock(now); err != nil {
+		return nil, err
+	}
 	if _, err := p.renew(listen, now); err != nil {
 		return nil, err
 	}
@@ -96,6 +99,22 @@ func (p *pki) loadCA(now time.Time) error {
 		return fmt.Errorf("parse ca.key: %w", err)
 	}
 	p.caPEM = certPEM
+	return nil
+}
+
+// checkClock refuses a clock by which the certificate authority is not valid: nobody would trust what it signs.
+func (p *pki) checkClock(now time.Time) error {
+	text := now.UTC().Format(time.RFC3339)
+	if begins := p.caCert.NotBefore; now.Before(begins) {
+		return fault.New(nil, "cannot start the management plane",
+			fmt.Sprintf("this machine's clock says %s, but the plane's certificates were made later and are valid from %s", text, begins.Format(time.RFC3339)),
+			p.file("ca.crt"), "set the clock (date, or its NTP service), then: slipway up")
+	}
+	if ends := p.caCert.NotAfter; now.After(ends) {
+		return fault.New(nil, "cannot start the management plane",
+			fmt.Sprintf("this machine's clock says %s, but the plane's certificate authority ended at %s", text, ends.Format(time.RFC3339)),
+			p.file("ca.crt"), "set the clock; if it is right, move pki/ away to have new certificates made, then: slipway up")
+	}
 	return nil
 }
 

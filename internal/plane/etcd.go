@@ -2,12 +2,15 @@ package plane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"time"
 
+	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -26,6 +29,10 @@ const (
 	etcdSnapshotCount          = 2000
 	etcdSnapshotCatchUpEntries = 100
 	etcdStartTimeout           = 60 * time.Second
+	// etcdTick and etcdElection are how soon the store's only member elects itself at a start: with etcd's defaults, which are
+	// meant for members in several datacentres, it waits for up to a second more.
+	etcdTick     = 50 * time.Millisecond
+	etcdElection = 250 * time.Millisecond
 )
 
 // memberName is the name of the store's only member.
@@ -42,6 +49,10 @@ func startEtcd(ctx context.Context, s *statedir.Dir, log io.Writer) (*embed.Etcd
 			return nil, fault.New(err, "cannot start the store", err.Error(), s.Join(sock), "run as the user that owns the state directory")
 		}
 	}
+	if err := checkStore(s.Join(statedir.StoreName)); err != nil {
+		return nil, fault.New(err, "cannot use the state", "the store's file is corrupt: "+err.Error(), s.Join(statedir.StoreName),
+			"slipway up --from FILE with your last backup, into a new --state-dir")
+	}
 	client, peer := unixURL(etcdSocket), unixURL("etcd-peer.sock")
 	cfg := embed.NewConfig()
 	cfg.Name = memberName
@@ -51,6 +62,7 @@ func startEtcd(ctx context.Context, s *statedir.Dir, log io.Writer) (*embed.Etcd
 	cfg.InitialCluster = cfg.Name + "=" + peer.String()
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewCore(encoder, zapcore.AddSync(log), zapcore.WarnLevel)))
+	cfg.TickMs, cfg.ElectionMs = uint(etcdTick.Milliseconds()), uint(etcdElection.Milliseconds())
 	cfg.QuotaBackendBytes = etcdQuota
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = etcdSnapshotCount, etcdSnapshotCatchUpEntries
 	cfg.BootstrapDefragThresholdMegabytes = etcdDefragAbove
@@ -61,7 +73,7 @@ func startEtcd(ctx context.Context, s *statedir.Dir, log io.Writer) (*embed.Etcd
 	}
 	select {
 	case <-etcd.Server.ReadyNotify():
-		return etcd, nil
+		return etcd, closeSockets(s)
 	case err := <-etcd.Err():
 		etcd.Close()
 		return nil, statedir.Diagnose(err.Error(), s.Path, "etcd: "+err.Error())
@@ -72,6 +84,44 @@ func startEtcd(ctx context.Context, s *statedir.Dir, log io.Writer) (*embed.Etcd
 		etcd.Close()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// checkStore makes sure that the store's file is all there. etcd does not look: it would make a lost file anew beside a log
+// that goes on from it, and crash at some later time on one that was cut.
+func checkStore(dir string) error {
+	logs, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
+	if err != nil || len(logs) == 0 {
+		return err // Nothing was written yet, or the first start was killed before.
+	}
+	path := filepath.Join(dir, "member", "snap", "db")
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		return errors.New("it is empty")
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.View(func(tx *bbolt.Tx) error {
+		if want := tx.Size(); want > info.Size() {
+			return fmt.Errorf("it has %d bytes of %d", info.Size(), want)
+		}
+		return nil
+	})
+}
+
+// closeSockets leaves the store's doors to the owner alone, whatever becomes of the directory's mode.
+func closeSockets(s *statedir.Dir) error {
+	for _, sock := range []string{etcdSocket, "etcd-peer.sock"} {
+		if err := os.Chmod(s.Join(sock), 0o600); err != nil {
+			return fmt.Errorf("close the store's socket to others: %w", err)
+		}
+	}
+	return nil
 }
 
 // unixURL is a URL for a socket relative to the working directory. etcd joins host and path, so the name is the host.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -19,8 +20,8 @@ import (
 	"slipway.dev/slipway/internal/statedir"
 )
 
-// renewEvery is how often a running plane looks at its certificates and its disk.
-const renewEvery = time.Hour
+// lookEvery is how often a running plane looks at its certificates and its disk: a disk fills within minutes.
+const lookEvery = 5 * time.Second
 
 // running is a plane while it runs.
 type running struct {
@@ -31,6 +32,7 @@ type running struct {
 	api   *apiServer
 	house *housekeeping
 	gate  gate
+	hold  hold
 	// beside ends when what Options.Start started has ended; nil when nothing was started.
 	beside <-chan error
 }
@@ -50,12 +52,9 @@ func Run(ctx context.Context, opts Options) error {
 		opts.Log = io.Discard
 	}
 	begin := time.Now()
-	if opts.From != "" {
-		if err := restore(opts.From, dir); err != nil {
-			return err
-		}
-	}
-	s, err := statedir.Open(dir, opts.Version)
+	// Whatever a library makes here, sockets too, is for the owner alone.
+	syscall.Umask(0o077)
+	s, err := statedir.Open(dir, opts.Version, statedir.Source{File: opts.From, MakeStore: makeStore})
 	if err != nil {
 		return err
 	}
@@ -87,9 +86,6 @@ func (r *running) start(ctx context.Context, begin time.Time) error {
 	if err := snapshotBeforeUpgrade(r.state, r.opts.Version, time.Now()); err != nil {
 		return err
 	}
-	if err := r.state.WritePID(); err != nil {
-		return err
-	}
 	var err error
 	if r.pki, err = openPKI(r.state, r.opts.Listen, time.Now()); err != nil {
 		return err
@@ -97,6 +93,9 @@ func (r *running) start(ctx context.Context, begin time.Time) error {
 	r.opts.report("storage", r.state.Path, begin)
 
 	step := time.Now()
+	if err := r.dropUnbornStore(); err != nil {
+		return err
+	}
 	if r.etcd, err = startEtcd(ctx, r.state, r.opts.Log); err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func (r *running) start(ctx context.Context, begin time.Time) error {
 	if err != nil {
 		return err
 	}
-	if r.api, err = startAPIServer(ctx, r.state, ln, &r.gate, r.opts.Metrics); err != nil {
+	if r.api, err = startAPIServer(ctx, r.state, ln, &r.gate, &r.hold, r.opts.Metrics); err != nil {
 		return fault.As(err, "cannot start the API server", "slipway logs plane")
 	}
 	if err := r.writeKubeconfig(); err != nil {
@@ -134,6 +133,9 @@ func (r *running) startControllers(ctx context.Context, begin time.Time) error {
 			return fault.As(err, "cannot start the controllers", "slipway logs plane")
 		}
 	}
+	if err := r.recordVersion(); err != nil {
+		return err
+	}
 	r.gate.open.Store(true)
 	r.opts.report("ready", r.endpoint(), begin)
 	return nil
@@ -149,11 +151,33 @@ func (r *running) listenAPI() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.state.Record.APIPort == port(ln) && r.state.Record.Version == r.opts.Version {
+	if r.state.Record.APIPort == port(ln) {
 		return ln, nil
 	}
-	r.state.Record.APIPort, r.state.Record.Version = port(ln), r.opts.Version
+	r.state.Record.APIPort = port(ln)
 	return ln, r.state.Save()
+}
+
+// dropUnbornStore removes what a first start left that was killed before its store was ready. Nothing can have been written to
+// it, since the API server gets its port later; and etcd would wait for ever on a log that lacks its only member.
+func (r *running) dropUnbornStore() error {
+	if r.state.Record.APIPort != 0 {
+		return nil
+	}
+	store := r.state.Join(statedir.StoreName)
+	if err := os.RemoveAll(store); err != nil {
+		return fault.New(err, "cannot start the store", err.Error(), store, "run as the user that owns the state directory")
+	}
+	return nil
+}
+
+// recordVersion notes, once all has been brought up to it, that this version wrote the state.
+func (r *running) recordVersion() error {
+	if r.state.Record.Version == r.opts.Version && r.state.Record.Upgrading == "" {
+		return nil
+	}
+	r.state.Record.Version, r.state.Record.Upgrading = r.opts.Version, ""
+	return r.state.Save()
 }
 
 // webhookDoor finds a port for webhooks. Nothing outside the plane knows it, so that a taken one is silently replaced.
@@ -211,7 +235,7 @@ func (r *running) writeKubeconfig() error {
 
 // keep looks after a running plane until ctx ends or a part of it dies.
 func (r *running) keep(ctx context.Context) error {
-	tick := time.NewTicker(renewEvery)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -226,12 +250,25 @@ func (r *running) keep(ctx context.Context) error {
 			r.beside = nil
 			return fault.As(err, "the management plane stopped: its controllers ended", "slipway logs plane")
 		case <-tick.C:
-			r.upkeep()
+			if err := r.upkeep(); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-func (r *running) upkeep() {
+// upkeep renews certificates in time and watches the disk. Its error ends the plane.
+func (r *running) upkeep() error {
+	free, err := statedir.FreeBytes(r.state.Path)
+	if err == nil && free < statedir.StopFree {
+		return statedir.DiskFull(r.state.Path)
+	}
+	low := err == nil && free < statedir.MinFree
+	if was := r.hold.low.Swap(low); low && !was {
+		r.opts.report("warning", fmt.Sprintf("only %d MiB are free on the disk of %s: no clusters and machines are created until there are %d; the plane stops below %d MiB",
+			free>>20, r.state.Path, statedir.MinFree>>20, statedir.StopFree>>20), time.Now())
+	}
+
 	renewed, err := r.pki.renew(r.opts.Listen, time.Now())
 	if err == nil && renewed {
 		err = r.writeKubeconfig()
@@ -241,9 +278,7 @@ func (r *running) upkeep() {
 	} else if renewed {
 		r.opts.report("credentials", statedir.AdminKubeconfig(r.state.Path), time.Now())
 	}
-	if free, err := statedir.FreeBytes(r.state.Path); err == nil && free < statedir.MinFree {
-		r.opts.report("warning", fmt.Sprintf("only %d MiB are free on the disk of %s", free>>20, r.state.Path), time.Now())
-	}
+	return nil
 }
 
 // close stops what was started, in reverse order. The context that everything runs on has ended already.

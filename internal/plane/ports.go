@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"slipway.dev/slipway/internal/fault"
 )
@@ -28,8 +29,7 @@ func listen(host string, wanted, preferred int) (net.Listener, error) {
 	if wanted != 0 {
 		ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(wanted)))
 		if err != nil {
-			return nil, fault.New(err, "cannot listen for the API server", fmt.Sprintf("port %d is taken%s", wanted, portOwner(wanted)),
-				net.JoinHostPort(host, strconv.Itoa(wanted)), "end that program, or: slipway up --port OTHER")
+			return nil, cannotListen(err, host, wanted)
 		}
 		return ln, nil
 	}
@@ -49,6 +49,14 @@ func listen(host string, wanted, preferred int) (net.Listener, error) {
 		last = err
 	}
 	return nil, fault.New(last, "cannot find a free port", last.Error(), host, "slipway up --port PORT")
+}
+
+func cannotListen(err error, host string, wanted int) *fault.Error {
+	cause, try := err.Error(), "slipway up with another --listen or --port"
+	if errors.Is(err, syscall.EADDRINUSE) {
+		cause, try = fmt.Sprintf("port %d is taken%s", wanted, portOwner(wanted)), "end that program, or: slipway up --port OTHER"
+	}
+	return fault.New(err, "cannot listen for the API server", cause, net.JoinHostPort(host, strconv.Itoa(wanted)), try)
 }
 
 func port(ln net.Listener) int {

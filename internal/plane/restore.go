@@ -24,29 +24,22 @@ const restoredRevisions = 1_000_000
 // keptSnapshots is the number of snapshots from before an upgrade that are kept.
 const keptSnapshots = 3
 
-// restore lays a backup into an empty state directory.
-func restore(file, dir string) error {
-	if err := statedir.Extract(file, dir); err != nil {
-		return err
-	}
-	db := filepath.Join(dir, statedir.SnapshotName)
-	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
-		return nil // The backup of a stopped plane holds the store itself.
-	}
+// makeStore makes the store's directory of a snapshot.
+func makeStore(db, store string) error {
 	peer := unixURL("etcd-peer.sock")
 	err := snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
-		SnapshotPath: db, Name: memberName, OutputDataDir: filepath.Join(dir, statedir.StoreName), PeerURLs: []string{peer.String()},
+		SnapshotPath: db, Name: memberName, OutputDataDir: store, PeerURLs: []string{peer.String()},
 		InitialCluster: memberName + "=" + peer.String(), InitialClusterToken: "slipway", RevisionBump: restoredRevisions, MarkCompacted: true,
 	})
 	if err != nil {
-		return fault.New(err, "cannot restore the backup", "its store is damaged: "+err.Error(), file, "use another backup")
+		return fault.New(err, "cannot restore the backup", "its store is damaged: "+err.Error(), "", "use another backup")
 	}
-	return os.Remove(db)
+	return nil
 }
 
 // snapshotBeforeUpgrade keeps a copy of a state that another version of Slipway wrote, before this one touches it.
 func snapshotBeforeUpgrade(s *statedir.Dir, version string, now time.Time) error {
-	if s.Record.Version == version {
+	if s.Record.Version == version || s.Record.Upgrading == version {
 		return nil
 	}
 	if _, err := os.Stat(s.Join(statedir.StoreName)); errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +62,9 @@ func snapshotBeforeUpgrade(s *statedir.Dir, version string, now time.Time) error
 		return fault.New(errors.Join(err, os.Remove(tmp.Name())), "cannot keep a snapshot of the state before the upgrade", err.Error(), dir,
 			"free some space, or start the Slipway that wrote it: "+s.Record.Version)
 	}
-	return pruneSnapshots(dir)
+	// A start that fails is tried again: its copies of a half migrated state must not push out this one.
+	s.Record.Upgrading = version
+	return errors.Join(s.Save(), pruneSnapshots(dir))
 }
 
 func pruneSnapshots(dir string) error {

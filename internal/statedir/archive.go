@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"slipway.dev/slipway/internal/fault"
@@ -25,7 +27,7 @@ const (
 )
 
 // archived are the parts of a state directory that an archive holds besides the store. Logs and sockets are left out.
-var archived = []string{"state.json", "pki", "sim"}
+var archived = []string{recordName, "pki", "sim"}
 
 // Archive writes a state directory to w. With a snapshot (of size bytes) the store's directory is left out; without one
 // the plane must not be running.
@@ -85,16 +87,13 @@ func addFile(out *tar.Writer, name string, r io.Reader, size int64, modified tim
 	return err
 }
 
-// Extract lays an archive into an empty directory. Its errors are *fault.Error.
-func Extract(file, dir string) error {
+// extract lays an archive into an empty directory. Its errors are *fault.Error.
+func extract(file, dir string) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return fault.New(err, "cannot read the backup", err.Error(), file, "give the path of a file that slipway backup wrote")
 	}
 	defer f.Close()
-	if err := emptyDir(dir); err != nil {
-		return err
-	}
 	zip, err := gzip.NewReader(f)
 	if err != nil {
 		return notABackup(err, file)
@@ -109,13 +108,17 @@ func Extract(file, dir string) error {
 		if err != nil {
 			return notABackup(err, file)
 		}
-		found = found || header.Name == "state.json"
-		if err := extractOne(in, header, dir); err != nil {
-			return fault.New(err, "cannot restore the backup", err.Error(), dir, "free some space, empty the directory, and try again")
+		found = found || header.Name == recordName
+		if err := extractOne(in, header, dir, file); err != nil {
+			return err
 		}
 	}
+	// What follows the archive's end is the checksum of all of it.
+	if _, err := io.Copy(io.Discard, zip); err != nil {
+		return notABackup(err, file)
+	}
 	if !found {
-		return notABackup(errors.New("it holds no state.json"), file)
+		return notABackup(errors.New("it holds no "+recordName), file)
 	}
 	return nil
 }
@@ -124,40 +127,56 @@ func notABackup(err error, file string) error {
 	return fault.New(err, "cannot restore the backup", "the file is not a whole backup: "+err.Error(), file, "use another backup")
 }
 
-// emptyDir makes dir, or makes sure that nothing is in it that a restore would overwrite.
-func emptyDir(dir string) error {
-	if err := MakeLogDir(dir); err != nil {
-		return err
+func extractOne(in io.Reader, header *tar.Header, dir, file string) error {
+	name := filepath.FromSlash(header.Name)
+	if header.Typeflag != tar.TypeReg || !mayHold(header.Name) || !filepath.IsLocal(name) {
+		return notABackup(fmt.Errorf("it holds %s", header.Name), file)
 	}
-	entries, err := os.ReadDir(dir)
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return cannotWrite(err, dir)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fault.New(err, "cannot restore the backup", err.Error(), dir, "give a directory that you may write")
+		return cannotWrite(err, dir)
 	}
-	for _, e := range entries {
-		if e.Name() != "logs" && e.Name() != "lock" {
-			return fault.New(nil, "cannot restore the backup", "the state directory is not empty", dir,
-				"slipway up --from FILE --state-dir NEW, or move the old state away")
-		}
+	source := &readErrors{Reader: in}
+	_, err = io.Copy(f, source)
+	err = errors.Join(err, f.Sync(), f.Close())
+	switch {
+	case source.err != nil:
+		return notABackup(source.err, file)
+	case err != nil:
+		return cannotWrite(err, dir)
 	}
 	return nil
 }
 
-func extractOne(in io.Reader, header *tar.Header, dir string) error {
-	if header.Typeflag != tar.TypeReg {
-		return nil
+// mayHold tells whether a file of that name belongs into an archive.
+func mayHold(name string) bool {
+	part, _, _ := strings.Cut(name, "/")
+	return part == SnapshotName || part == StoreName || slices.Contains(archived, part)
+}
+
+func cannotWrite(err error, dir string) error {
+	cause, try := err.Error(), "give a directory that you may write: slipway up --from FILE --state-dir DIR"
+	if errors.Is(err, syscall.ENOSPC) {
+		cause, try = "the disk is full", "free some space, then try again"
 	}
-	name := filepath.FromSlash(header.Name)
-	if !filepath.IsLocal(name) || strings.HasPrefix(header.Name, "../") {
-		return fmt.Errorf("the backup names a path outside itself: %s", header.Name)
+	return fault.New(err, "cannot restore the backup", cause, dir, try)
+}
+
+// readErrors keeps the error of its reader apart from that of whoever writes what was read.
+type readErrors struct {
+	io.Reader
+	err error
+}
+
+// Read reads on, and keeps an error that is not the end.
+func (r *readErrors) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
 	}
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, in)
-	return errors.Join(err, f.Sync(), f.Close())
+	return n, err
 }

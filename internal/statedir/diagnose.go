@@ -16,7 +16,7 @@ type symptom struct {
 
 // symptoms are tried in order; the first whose text occurs in the log wins.
 var symptoms = []symptom{
-	{"no space left on device", "the disk is full", "free some space, then: slipway up"},
+	{"no space left on device", "the disk of the state directory is full", "free some space (nothing that was acknowledged is lost), then: slipway up"},
 	{"disk quota exceeded", "the disk quota of this user is used up", "free some space, then: slipway up"},
 	{"mvcc: database space exceeded", "the store has reached its size limit of 4 GiB", "delete clusters that are not needed, then: slipway up"},
 	{"walpb: crc mismatch", "the write-ahead log of the store is corrupt", "slipway up --from FILE with your last backup, into a new --state-dir"},
@@ -36,5 +36,15 @@ func Diagnose(logTail, stateDir, exit string) *fault.Error {
 			return fault.New(nil, "the management plane stopped", s.cause, stateDir, s.try)
 		}
 	}
+	// A plane that died of a full disk could not say so in its log, which is on the same disk.
+	if free, err := FreeBytes(stateDir); err == nil && free < StopFree {
+		return DiskFull(stateDir)
+	}
 	return fault.New(nil, "the management plane stopped", fmt.Sprintf("its process ended (%s) without saying why", exit), stateDir, "slipway logs plane")
+}
+
+// DiskFull is the error of a plane that stops because it cannot write any more.
+func DiskFull(stateDir string) *fault.Error {
+	return fault.New(nil, "the management plane stopped", "the disk of the state directory is full", stateDir,
+		fmt.Sprintf("free %d MiB (nothing that was acknowledged is lost), then: slipway up", MinFree>>20))
 }

@@ -2,6 +2,7 @@
 package statedir
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/blang/semver/v4"
 	"github.com/gofrs/flock"
 
 	"slipway.dev/slipway/internal/fault"
@@ -23,6 +24,12 @@ const stateFormat = 1
 
 // MinFree is the free space below which a plane refuses to start.
 const MinFree = 500 << 20
+
+// StopFree is the free space below which a running plane stops in order, while it can still write what is under way.
+const StopFree = 32 << 20
+
+// recordName is the name of the state directory's own file.
+const recordName = "state.json"
 
 // LogFile is the path of the plane's log below a state directory.
 func LogFile(dir string) string { return filepath.Join(dir, "logs", "plane.log") }
@@ -39,6 +46,8 @@ type Record struct {
 	Format int `json:"format"`
 	// Version is the Slipway that wrote the state last.
 	Version string `json:"version"`
+	// Upgrading is the version whose first start on this state has begun and not been completed; its snapshot is taken.
+	Upgrading string `json:"upgrading,omitempty"`
 	// Created is when the state was made.
 	Created time.Time `json:"created"`
 	// APIPort is the API server's remembered port, 0 before the first start.
@@ -58,59 +67,81 @@ type Dir struct {
 
 // Open makes or opens the state directory, takes its lock and checks that this Slipway version may use it. Its errors are
 // *fault.Error.
-func Open(dir, version string) (*Dir, error) {
+//
+// With a Source, its backup is restored into the directory first, which must be empty.
+func Open(dir, version string, from Source) (*Dir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.New(err, "cannot make the state directory", err.Error(), dir, "slipway up --state-dir DIR with a directory that you may write")
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := onlyOwner(dir); err != nil {
 		return nil, fault.New(err, "cannot use the state directory", err.Error(), dir, "run as the user that owns it")
 	}
-	lock := flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))
-	held, err := lock.TryLock()
+	s, err := lockDir(dir)
 	if err != nil {
-		return nil, fault.New(err, "cannot lock the state directory", err.Error(), dir, "run as the user that owns it")
+		return nil, err
 	}
-	if !held {
-		return nil, fault.New(nil, "cannot start the management plane", "another plane is running on this state", dir,
-			"slipway status, or slipway up --state-dir OTHER for a second plane")
-	}
-	s := &Dir{Path: dir, lock: lock}
-	if err := s.check(version); err != nil {
-		return nil, errors.Join(err, lock.Unlock())
+	if err := s.prepare(version, from); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// WritePID records the process that runs the plane, for those who want to end it.
-func (s *Dir) WritePID() error {
-	return WriteFile(s.Join("plane.pid"), []byte(strconv.Itoa(os.Getpid())+"\n"))
+// lockPatience is how long Open waits for the lock: somebody who only asks whether a plane runs holds it for a moment.
+const lockPatience = time.Second
+
+func lockDir(dir string) (*Dir, error) {
+	lock := flock.New(lockFile(dir), flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience) //nolint:forbidigo // It is bounded by itself.
+	defer cancel()
+	held, err := lock.TryLockContext(ctx, 20*time.Millisecond)
+	switch {
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		return nil, fault.New(err, "cannot lock the state directory", err.Error(), dir, "run as the user that owns it")
+	case !held:
+		return nil, InUse(dir)
+	}
+	s := &Dir{Path: dir, lock: lock}
+	// Before anything else, so that those who find the lock held learn by whom.
+	if err := WriteFile(pidFile(dir), []byte(strconv.Itoa(os.Getpid())+"\n")); err != nil {
+		return nil, errors.Join(unwritable(err, dir), s.Close())
+	}
+	return s, nil
 }
 
-// Running returns the process id of the plane that runs on a state directory, and false when none does: the lock tells,
-// so that a file left over from a crash is not believed.
-func Running(dir string) (int, bool) {
-	lock := flock.New(filepath.Join(dir, "lock"))
-	if _, err := os.Stat(lock.Path()); err != nil {
-		return 0, false
+// InUse is the error for a state directory that a running plane holds.
+func InUse(dir string) *fault.Error {
+	cause := "another plane is running on this state"
+	if pid, running := Running(dir); running && pid != 0 {
+		cause += fmt.Sprintf(", as process %d", pid)
 	}
-	free, err := lock.TryLock()
-	if err != nil {
-		return 0, false
+	return &fault.Error{What: "cannot start the management plane", Cause: cause, Where: dir,
+		Try: "slipway status, or slipway up --state-dir OTHER for a second plane", Code: CodeInUse}
+}
+
+// CodeInUse is the fault.Error's Code of InUse.
+const CodeInUse = "InUse"
+
+func unwritable(err error, dir string) *fault.Error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fault.New(err, "cannot start the management plane", "the disk is full", dir, "free some space, then: slipway up")
 	}
-	if free {
-		// Nothing was changed; a failure to unlock ends with this process.
-		_ = lock.Unlock()
-		return 0, false
+	return fault.New(err, "cannot use the state directory", err.Error(), dir, "run as the user that owns it")
+}
+
+// prepare restores a backup when one is given, and checks that this version may use the state.
+func (s *Dir) prepare(version string, from Source) error {
+	if err := s.finishRestore(); err != nil {
+		return unwritable(err, s.Path)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "plane.pid"))
-	if err != nil {
-		return 0, true
+	if err := s.checkSpace(); err != nil {
+		return err
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		return 0, true
+	if from.File != "" {
+		if err := s.restore(version, from); err != nil {
+			return err
+		}
 	}
-	return pid, true
+	return s.check(version)
 }
 
 // Close gives up the lock.
@@ -121,12 +152,16 @@ func (s *Dir) Join(elem ...string) string {
 	return filepath.Join(append([]string{s.Path}, elem...)...)
 }
 
-func (s *Dir) check(version string) error {
+func (s *Dir) checkSpace() error {
 	if free, err := FreeBytes(s.Path); err == nil && free < MinFree {
 		return fault.New(nil, "cannot start the management plane",
 			fmt.Sprintf("only %d MiB are free on the disk of the state directory, %d MiB are needed", free>>20, MinFree>>20),
 			s.Path, "free some space, then: slipway up")
 	}
+	return nil
+}
+
+func (s *Dir) check(version string) error {
 	record, err := ReadRecord(s.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -136,14 +171,35 @@ func (s *Dir) check(version string) error {
 		s.Record = Record{Format: stateFormat, Version: version, Created: time.Now().UTC()}
 		return s.Save()
 	case err != nil:
-		return fault.New(err, "cannot read the state", err.Error(), s.Join("state.json"), "restore the file, or: slipway up --from FILE into a new --state-dir")
-	case record.Format > stateFormat:
-		return fault.New(nil, "cannot use this state",
-			fmt.Sprintf("it was written by a newer Slipway (%s, format %d; this is %s, format %d)", record.Version, record.Format, version, stateFormat),
-			s.Path, "use that version, or another --state-dir")
+		return fault.New(err, "cannot read the state", err.Error(), s.Join(recordName), "restore the file, or: slipway up --from FILE into a new --state-dir")
+	}
+	if err := record.usableBy(version, s.Path); err != nil {
+		return err
 	}
 	s.Record = *record
 	return nil
+}
+
+// usableBy returns an *fault.Error when a newer Slipway than this version wrote the state.
+func (r *Record) usableBy(version, dir string) error {
+	var newer string
+	switch {
+	case r.Format > stateFormat:
+		newer = fmt.Sprintf("%s, format %d; this is %s, format %d", r.Version, r.Format, version, stateFormat)
+	case isNewer(r.Version, version):
+		newer = fmt.Sprintf("%s; this is %s", r.Version, version)
+	default:
+		return nil
+	}
+	return fault.New(nil, "cannot use this state", "it was written by a newer Slipway ("+newer+")", dir,
+		"use that version; or start this one on a copy from before the upgrade: slipway up --from FILE of snapshots/ there, into a new --state-dir")
+}
+
+// isNewer tells whether a version is above another. What is no version, such as that of a build of one's own, is not.
+func isNewer(version, than string) bool {
+	a, errA := semver.ParseTolerant(version)
+	b, errB := semver.ParseTolerant(than)
+	return errA == nil && errB == nil && a.GT(b)
 }
 
 // Save writes state.json through a temporary file, so that a crash leaves the old or the new one.
@@ -152,12 +208,12 @@ func (s *Dir) Save() error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(s.Join("state.json"), b)
+	return WriteFile(s.Join(recordName), b)
 }
 
 // ReadRecord reads the state directory's record without locking it.
 func ReadRecord(dir string) (*Record, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	b, err := os.ReadFile(filepath.Join(dir, recordName))
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +248,18 @@ func FreeBytes(dir string) (uint64, error) {
 		return 0, err
 	}
 	return st.Bavail * uint64(st.Bsize), nil
+}
+
+// onlyOwner takes a directory from everybody else. One that is right already is left alone.
+func onlyOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm() == 0o700 {
+		return nil
+	}
+	return os.Chmod(dir, 0o700)
 }
 
 // MakeLogDir makes the state directory and the directory of its logs, both for the owner alone.

@@ -121,7 +121,7 @@ func openCrashFile(stateDir string) (*os.File, error) {
 	if err := statedir.MakeLogDir(stateDir); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(statedir.CrashFile(stateDir), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	return os.OpenFile(statedir.CrashFile(stateDir), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
 func (c *Child) read(r io.ReadCloser) {
