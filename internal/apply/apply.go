@@ -113,7 +113,7 @@ func (a *Applier) deliver(ctx context.Context, observed client.Object, target *m
 // patch sends the body through the metadata client: the API server then answers with metadata alone, which is a small
 // part of what it would encode and we decode otherwise.
 func (a *Applier) patch(ctx context.Context, target *metav1.PartialObjectMetadata, body []byte, subresource string) error {
-	data := client.RawPatch(types.ApplyPatchType, body)
+	data := client.RawPatch(types.ApplyPatchType, yamlSafe(body))
 	if subresource == "" {
 		return a.client.Patch(ctx, target, data, client.FieldOwner(a.manager), client.ForceOwnership)
 	}

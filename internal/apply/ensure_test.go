@@ -115,7 +115,7 @@ func TestMoveFields_TakesLabelsAndAnnotationsAlone(t *testing.T) {
 	t.Parallel()
 	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1",
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	keep := func(key string) bool { return key == "kept" }
 	for _, row := range []struct {

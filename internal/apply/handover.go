@@ -49,7 +49,7 @@ func MoveFields(entries []metav1.ManagedFieldsEntry, from, to string, keep func(
 			out = append(out, e)
 			continue
 		}
-		rest, taken, err := split(e.FieldsV1.Raw, keep)
+		rest, taken, err := split(e.FieldsV1.GetRawBytes(), keep)
 		if err != nil {
 			return nil, false, err
 		}
@@ -58,7 +58,7 @@ func MoveFields(entries []metav1.ManagedFieldsEntry, from, to string, keep func(
 			continue
 		}
 		moved = true
-		e.FieldsV1 = &metav1.FieldsV1{Raw: rest}
+		e.FieldsV1 = metav1.NewFieldsV1(string(rest))
 		out = append(out, e)
 		if slices.ContainsFunc(entries, func(o metav1.ManagedFieldsEntry) bool {
 			return o.Manager == to && o.Operation == metav1.ManagedFieldsOperationApply && o.Subresource == ""
@@ -67,7 +67,7 @@ func MoveFields(entries []metav1.ManagedFieldsEntry, from, to string, keep func(
 		}
 		out = append(out, metav1.ManagedFieldsEntry{
 			Manager: to, Operation: metav1.ManagedFieldsOperationApply, APIVersion: e.APIVersion, Time: e.Time,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: taken},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(taken)),
 		})
 	}
 	return out, moved, nil

@@ -262,6 +262,8 @@ func TestMirror(t *testing.T) {
 		{name: "copied", conds: ready("False", "NoQuota"), want: mirrored("False", "NoQuota")},
 		{name: "True without a reason", conds: ready("True", conditions.NoReasonReported), want: mirrored("True", "Ready")},
 		{name: "False without a reason", conds: ready("False", ""), want: mirrored("False", conditions.NoReasonReported)},
+		{name: "a reason that the wire refuses", conds: ready("False", "9: Provider.Error (HTTP 503):"), want: mirrored("False", "Provider_Error__HTTP_503_")},
+		{name: "a reason of no letters", conds: ready("False", "503"), want: mirrored("False", conditions.NoReasonReported)},
 		{name: "a status that is none", conds: ready("Yes", "X"),
 			want: conditions.Unknown("InfrastructureReady", "InvalidConditionReported", `Condition Ready has the status "Yes", which is none of True, False and Unknown`)},
 		{name: "absent", want: conditions.Unknown("InfrastructureReady", "NotYetReported", "Condition Ready not yet reported")},

@@ -2,6 +2,7 @@ package conditions
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -42,11 +43,33 @@ func (m Mirror) From(conds []metav1.Condition) metav1.Condition {
 	return metav1.Condition{
 		Type:               m.Type,
 		Status:             c.Status,
-		Reason:             reason,
+		Reason:             wellFormed(reason),
 		Message:            Bounded(c.Message),
 		LastTransitionTime: c.LastTransitionTime,
 	}
 }
+
+// maxReason is the wire's bound on a reason.
+const maxReason = 1024
+
+// wellFormed returns the reason as the wire accepts it: a letter, then letters, digits and _ , : with none of the last
+// two at its end. Providers of the older contract are held to no such rule, and one reason that is refused would keep
+// the whole status from being written. Other characters become underscores.
+func wellFormed(reason string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == ',' || r == ':' || letter(r) || '0' <= r && r <= '9' {
+			return r
+		}
+		return '_'
+	}, reason[:min(len(reason), maxReason)])
+	clean = strings.TrimRight(strings.TrimLeftFunc(clean, func(r rune) bool { return !letter(r) }), ",:")
+	if clean == "" {
+		return NoReasonReported
+	}
+	return clean
+}
+
+func letter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
 func known(status metav1.ConditionStatus) bool {
 	switch status {

@@ -106,7 +106,7 @@ func kindOf(gk schema.GroupKind, crd string, labels map[string]string) (Kind, er
 	return Kind{}, &outcome.Stall{
 		Reason: ContractNotSupportedReason,
 		Message: fmt.Sprintf("CustomResourceDefinition %s has neither the label %s%s nor %s%s, whose value lists the versions that keep the contract; "+
-			"install a version of the provider that has it", crd, labelPrefix, V1Beta2, labelPrefix, V1Beta1),
+			"install a version of the provider that has one of them, or add it where the provider is your own", crd, labelPrefix, V1Beta2, labelPrefix, V1Beta1),
 		Recheck: crdRecheck,
 		Err:     ErrContractNotSupported,
 	}

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,9 +86,7 @@ func ClonedFrom(obj metav1.Object) (name string, gk schema.GroupKind, ok bool) {
 func merge(all ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, m := range all {
-		for k, v := range m {
-			out[k] = v
-		}
+		maps.Copy(out, m)
 	}
 	return out
 }

@@ -6,6 +6,15 @@ import (
 	"slices"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/conditions"
+)
+
+// What the wire accepts of what a provider may report. An entry that it refuses is left out: it would keep the whole
+// status that it is copied into from being written.
+const (
+	maxAddress       = 256
+	maxFailureDomain = 256
+	maxVersion       = 256
 )
 
 // InfrastructureCluster is what an infrastructure provider tells about a cluster's infrastructure.
@@ -169,7 +178,7 @@ func (o *Object) failure(f *fields) Failure {
 	if o.contract != V1Beta1 {
 		return Failure{}
 	}
-	return Failure{Reason: f.text("status.failureReason"), Message: f.text("status.failureMessage")}
+	return Failure{Reason: f.text("status.failureReason"), Message: conditions.Bounded(f.text("status.failureMessage"))}
 }
 
 func (f *fields) endpoint(path string) clusterv1.APIEndpoint {
@@ -183,20 +192,31 @@ func (f *fields) endpoint(path string) clusterv1.APIEndpoint {
 func (f *fields) addresses(path string) clusterv1.MachineAddresses {
 	var out clusterv1.MachineAddresses
 	for _, item := range f.list(path) {
-		out = append(out, clusterv1.MachineAddress{
-			Type:    clusterv1.MachineAddressType(item.text("type")),
-			Address: item.text("address"),
-		})
+		a := clusterv1.MachineAddress{Type: clusterv1.MachineAddressType(item.text("type")), Address: item.text("address")}
 		f.adopt(path, item)
+		if fits(a.Address, maxAddress) && slices.Contains(addressTypes(), a.Type) {
+			out = append(out, a)
+		}
 	}
 	return out
 }
 
+func addressTypes() []clusterv1.MachineAddressType {
+	return []clusterv1.MachineAddressType{
+		clusterv1.MachineHostName, clusterv1.MachineExternalIP, clusterv1.MachineInternalIP, clusterv1.MachineExternalDNS, clusterv1.MachineInternalDNS,
+	}
+}
+
+func fits(text string, limit int) bool { return text != "" && len(text) <= limit }
+
 func (f *fields) versions(path string) []clusterv1.StatusVersion {
 	var out []clusterv1.StatusVersion
 	for _, item := range f.list(path) {
-		out = append(out, clusterv1.StatusVersion{Version: item.text("version"), Replicas: item.number("replicas")})
+		v := clusterv1.StatusVersion{Version: item.text("version"), Replicas: item.number("replicas")}
 		f.adopt(path, item)
+		if fits(v.Version, maxVersion) && v.Replicas != nil && *v.Replicas > 0 {
+			out = append(out, v)
+		}
 	}
 	return out
 }
@@ -204,11 +224,14 @@ func (f *fields) versions(path string) []clusterv1.StatusVersion {
 func (f *fields) failureDomainList(path string) []clusterv1.FailureDomain {
 	var out []clusterv1.FailureDomain
 	for _, item := range f.list(path) {
-		out = append(out, item.failureDomain(item.text("name")))
+		domain := item.failureDomain(item.text("name"))
 		f.adopt(path, item)
+		if fits(domain.Name, maxFailureDomain) {
+			out = append(out, domain)
+		}
 	}
-	slices.SortFunc(out, func(a, b clusterv1.FailureDomain) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	slices.SortStableFunc(out, func(a, b clusterv1.FailureDomain) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(out, func(a, b clusterv1.FailureDomain) bool { return a.Name == b.Name })
 }
 
 func (f *fields) failureDomainMap(path string) []clusterv1.FailureDomain {

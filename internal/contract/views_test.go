@@ -154,6 +154,24 @@ func TestControlPlane_NumbersThatAreNotToldStayUnset(t *testing.T) {
 	}
 }
 
+func TestViews_LeaveOutWhatNoStatusCanHold(t *testing.T) {
+	t.Parallel()
+	machine, err := object(t, contract.V1Beta1, "FooMachine", `"status":{"failureMessage":"`+strings.Repeat("long ", 5000)+`","addresses":[
+		{"type":"InternalIP","address":""},{"type":"Imagined","address":"a"},{"type":"Hostname","address":"h"}]}`).InfrastructureMachine()
+	if err != nil || len(machine.Addresses) != 1 || machine.Addresses[0].Address != "h" || len(machine.Failure.Message) > 10240 {
+		t.Errorf("addresses %+v, failure of %d bytes, %v", machine.Addresses, len(machine.Failure.Message), err)
+	}
+	cluster, err := object(t, contract.V1Beta2, "FooCluster", `"status":{"failureDomains":[{"name":""},{"name":"b"},{"name":"a"},{"name":"b"}]}`).InfrastructureCluster()
+	if err != nil || len(cluster.FailureDomains) != 2 {
+		t.Errorf("failure domains %+v, %v", cluster.FailureDomains, err)
+	}
+	plane, err := object(t, contract.V1Beta2, "FooControlPlane",
+		`"status":{"versions":[{"version":"","replicas":1},{"version":"v1.37.2"},{"version":"v1.37.1","replicas":0},{"version":"v1.37.2","replicas":3}]}`).ControlPlane()
+	if err != nil || len(plane.Versions) != 1 || *plane.Versions[0].Replicas != 3 {
+		t.Errorf("versions %+v, %v", plane.Versions, err)
+	}
+}
+
 func TestViews_NameTheFieldThatBreaksTheContract(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ body, path string }{

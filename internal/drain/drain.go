@@ -133,13 +133,17 @@ func refused(err error) bool {
 	return ok && status.Status().Code >= 400 && !apierrors.IsUnauthorized(err)
 }
 
-// refusal is what the cluster answered; a disruption budget tells the numbers in the cause.
+// refusal is what the cluster answered; a disruption budget tells the numbers in the cause. An answer for another reason
+// is marked as such.
 func refusal(err error) string {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
 		return err.Error()
 	}
 	message := status.Status().Message
+	if !apierrors.IsTooManyRequests(err) {
+		return "could not be evicted: " + message
+	}
 	if details := status.Status().Details; details != nil {
 		for _, cause := range details.Causes {
 			if cause.Type == policyv1.DisruptionBudgetCause && cause.Message != "" {

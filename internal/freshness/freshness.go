@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/outcome"
 )
 
@@ -74,6 +75,17 @@ func (t *Tracker) Wrote(owner types.UID, obj metav1.Object) {
 // deletionTimestamp.
 func (t *Tracker) Deleted(owner types.UID, obj metav1.Object) {
 	t.remember(owner, obj.GetUID(), write{gone: true})
+}
+
+// Failed says that a write for the owner has failed. Unless the API server has refused it, it may have arrived though its
+// answer did not: the API server is asked again before the cache is believed.
+func (t *Tracker) Failed(owner types.UID, err error) {
+	if err == nil || apply.Refused(err) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state(owner).looked = false
 }
 
 // Forget drops all that is known about an owner that is gone.

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -264,4 +267,27 @@ func atoi(s string) int {
 		panic(err)
 	}
 	return n
+}
+
+func TestFailed_WithoutAnAnswerHasTheServerAskedAgain(t *testing.T) {
+	t.Parallel()
+	tracker, _ := looked(t)
+	api := &server{children: []*metav1.ObjectMeta{child("a", 5)}}
+	if err := tracker.Fresh(t.Context(), owner, nil, api.list); err != nil || api.asked != 0 {
+		t.Fatalf("asked %d times, %v", api.asked, err)
+	}
+	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "machines"}, "a", errors.New("no"))
+	for _, err := range []error{nil, refused, fmt.Errorf("create: %w", refused)} {
+		tracker.Failed(owner, err)
+	}
+	if err := tracker.Fresh(t.Context(), owner, nil, api.list); err != nil || api.asked != 0 {
+		t.Fatalf("asked %d times though each write was answered, %v", api.asked, err)
+	}
+	tracker.Failed(owner, errors.New("connection reset by peer"))
+	if err := tracker.Fresh(t.Context(), owner, nil, api.list); !isLag(err) || api.asked != 1 {
+		t.Errorf("a write that has arrived does not show: asked %d times, %v", api.asked, err)
+	}
+	if err := tracker.Fresh(t.Context(), owner, objects(child("a", 5)), api.list); err != nil || api.asked != 1 {
+		t.Errorf("it shows: asked %d times, %v", api.asked, err)
+	}
 }

@@ -33,6 +33,25 @@ func Live(reader client.Reader, keep func(metav1.Object) bool, kinds []schema.Gr
 	}
 }
 
+// With returns a ListFunc that lists the owner besides what list does; the children that Fresh is shown must then hold it
+// too. What an earlier leader made for a newer spec of the owner would else be judged by an older one.
+func With(reader client.Reader, kind schema.GroupVersionKind, owner metav1.Object, list ListFunc) ListFunc {
+	return func(ctx context.Context) ([]metav1.Object, error) {
+		// The owner comes first: its children may be newer than it, never the other way round.
+		live := &metav1.PartialObjectMetadata{}
+		live.SetGroupVersionKind(kind)
+		err := reader.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: owner.GetName()}, live)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get %s %s: %w", kind.Kind, owner.GetName(), err)
+		}
+		children, listErr := list(ctx)
+		if listErr != nil || err != nil {
+			return children, listErr
+		}
+		return append(children, live), nil
+	}
+}
+
 func listAll(ctx context.Context, reader client.Reader, gvk schema.GroupVersionKind, opts []client.ListOption) ([]metav1.PartialObjectMetadata, error) {
 	var out []metav1.PartialObjectMetadata
 	next := ""

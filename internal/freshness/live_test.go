@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,5 +59,45 @@ func TestLive_ReadsAllPagesOfAllKindsAndKeepsWhatIsAsked(t *testing.T) {
 		if namespace != "ns" {
 			t.Errorf("listed namespace %q", namespace)
 		}
+	}
+}
+
+// single serves one object, or none.
+type single struct {
+	client.Reader
+	object *metav1.ObjectMeta
+}
+
+func (s *single) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if s.object == nil || s.object.Name != key.Name {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	obj.SetUID(s.object.UID)
+	obj.SetResourceVersion(s.object.ResourceVersion)
+	return nil
+}
+
+func TestWith_WaitsForTheOwnerThatAnEarlierLeaderActedFor(t *testing.T) {
+	t.Parallel()
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "A"}
+	seen := &metav1.ObjectMeta{Name: "o", UID: owner, ResourceVersion: "5"}
+	for _, row := range []struct {
+		name  string
+		live  *metav1.ObjectMeta
+		fresh bool
+	}{
+		{"as it shows", &metav1.ObjectMeta{Name: "o", UID: owner, ResourceVersion: "5"}, true},
+		{"newer than it shows", &metav1.ObjectMeta{Name: "o", UID: owner, ResourceVersion: "6"}, false},
+		{"another of that name", &metav1.ObjectMeta{Name: "o", UID: "other", ResourceVersion: "6"}, false},
+		{"gone", nil, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			list := freshness.With(&single{object: row.live}, kind, seen, (&server{}).list)
+			err := freshness.New(nil).Fresh(t.Context(), owner, []metav1.Object{seen}, list)
+			if row.fresh && err != nil || !row.fresh && !isLag(err) {
+				t.Errorf("error is %v", err)
+			}
+		})
 	}
 }

@@ -145,7 +145,7 @@ func leaves(err error) []error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost join is taken apart
+	joined, ok := err.(interface{ Unwrap() []error }) // Only the outermost join is taken apart.
 	if !ok {
 		return []error{err}
 	}

@@ -10,6 +10,8 @@ type BootstrapFacts struct {
 	MachineDeleting bool
 	// ControlPlane says that the Machine is part of the control plane.
 	ControlPlane bool
+	// OnlyJoins says that the configuration tells how to join and nothing of how to start a control plane.
+	OnlyJoins bool
 	// Booted says that the Machine has infrastructure or a Node: its data was used.
 	Booted bool
 	// DataExists says whether the Secret with the data exists.
@@ -52,7 +54,8 @@ const (
 	WaitingForControlPlaneToStart = "WaitingForControlPlaneAvailable"
 )
 
-// Bootstrap decides what is done about the bootstrap data of a machine. Data is made once: the Secret of a machine that
+// Bootstrap decides what is done about the bootstrap data of a machine. A configuration that only joins never starts a
+// control plane: that would have none of the settings which stand with another machine. Data is made once: the Secret of a machine that
 // has booted is never made again, for what it would hold could not be what the machine read.
 func Bootstrap(f BootstrapFacts) BootstrapPlan {
 	switch {
@@ -72,6 +75,9 @@ func Bootstrap(f BootstrapFacts) BootstrapPlan {
 		return BootstrapPlan{Reason: WaitingForEndpoint, Message: "Waiting for the Cluster's spec.controlPlaneEndpoint to be set"}
 	case f.ControlPlaneInitialized:
 		return BootstrapPlan{Step: MakeJoinData}
+	case f.ControlPlane && f.OnlyJoins:
+		return BootstrapPlan{Reason: WaitingForControlPlaneToStart,
+			Message: "Waiting for another machine to start the control plane: this object has a joinConfiguration, but no initConfiguration or clusterConfiguration"}
 	case f.ControlPlane:
 		return BootstrapPlan{Step: MakeInitData}
 	default:

@@ -27,6 +27,10 @@ func TestBootstrap_WaitsInOrder(t *testing.T) {
 		{"no endpoint", func(f *plan.BootstrapFacts) { f.EndpointKnown = false }, plan.WaitForBootstrap, plan.WaitingForEndpoint},
 		{"a worker first", func(f *plan.BootstrapFacts) { f.ControlPlaneInitialized = false }, plan.WaitForBootstrap, plan.WaitingForControlPlaneToStart},
 		{"a control plane machine first", func(f *plan.BootstrapFacts) { f.ControlPlaneInitialized, f.ControlPlane = false, true }, plan.MakeInitData, ""},
+		{"a control plane machine that only joins", func(f *plan.BootstrapFacts) {
+			f.ControlPlaneInitialized, f.ControlPlane, f.OnlyJoins = false, true, true
+		}, plan.WaitForBootstrap, plan.WaitingForControlPlaneToStart},
+		{"a control plane machine that only joins, later", func(f *plan.BootstrapFacts) { f.ControlPlane, f.OnlyJoins = true, true }, plan.MakeJoinData, ""},
 		{"a control plane machine later", func(f *plan.BootstrapFacts) { f.ControlPlane = true }, plan.MakeJoinData, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -47,14 +51,14 @@ func TestBootstrap_NeverMakesDataForAMachineThatHasSomeOrNeedsNone(t *testing.T)
 		f := plan.BootstrapFacts{
 			Machine: rapid.SampledFrom([]string{"", "m"}).Draw(t, "machine"), MachineDeleting: flag("deleting"), ControlPlane: flag("control plane"),
 			Booted: flag("booted"), DataExists: rapid.SampledFrom([]plan.Tri{plan.Unknown, plan.True, plan.False}).Draw(t, "data"),
-			InfrastructureProvisioned: flag("infrastructure"), ControlPlaneInitialized: flag("initialized"), EndpointKnown: flag("endpoint"),
+			InfrastructureProvisioned: flag("infrastructure"), ControlPlaneInitialized: flag("initialized"), EndpointKnown: flag("endpoint"), OnlyJoins: flag("only joins"),
 		}
 		p := plan.Bootstrap(f)
 		makes := p.Step == plan.MakeInitData || p.Step == plan.MakeJoinData
 		if makes && (f.DataExists != plan.False || f.Booted || f.MachineDeleting || f.Machine == "") {
 			t.Fatalf("makes data: %+v", f)
 		}
-		if p.Step == plan.MakeInitData && (f.ControlPlaneInitialized || !f.ControlPlane) {
+		if p.Step == plan.MakeInitData && (f.ControlPlaneInitialized || !f.ControlPlane || f.OnlyJoins) {
 			t.Fatalf("starts another control plane: %+v", f)
 		}
 	})

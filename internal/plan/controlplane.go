@@ -122,6 +122,8 @@ func initialize(f ControlPlaneFacts) ControlPlaneAction {
 		return ControlPlaneAction{Kind: WaitAction, Reason: "spec.replicas is 0: set it to 1, 3 or 5"}
 	case f.Initialized && f.EtcdManaged:
 		return ControlPlaneAction{Kind: WaitAction, Reason: "All control plane Machines are gone and etcd's data with them: restore it from a backup, or delete the Cluster and create it again"}
+	case f.Initialized:
+		return ControlPlaneAction{Kind: WaitAction, Reason: "All control plane Machines are gone, and a new one could only join one that runs: delete the Cluster and create it again; its data stays in the external etcd"}
 	}
 	return ControlPlaneAction{
 		Kind:          InitAction,

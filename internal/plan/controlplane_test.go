@@ -58,6 +58,8 @@ func TestControlPlane_NextStep(t *testing.T) {
 		{"the first Machine", change(controlPlane(3), func(f *ControlPlaneFacts) { f.Initialized = false }), InitAction, "a", "first"},
 		{"the first one comes up", change(controlPlane(3, master(1, "a")), func(f *ControlPlaneFacts) { f.Initialized = false }), WaitAction, "", "cp-1 to initialize"},
 		{"all lost after init", controlPlane(3), WaitAction, "", "backup"},
+		{"all lost after init, with external etcd", change(controlPlane(3), func(f *ControlPlaneFacts) { f.EtcdManaged, f.Etcd = false, EtcdFacts{} }), WaitAction, "", "external etcd"},
+		{"no second control plane", change(controlPlane(3), func(f *ControlPlaneFacts) { f.Initialized, f.Hold = false, "Machine x is in the way" }), WaitAction, "", "in the way"},
 		{"a join", controlPlane(3, master(1, "a")), ScaleUpAction, "b", "from 1 to 3"},
 		{"no join onto a sick Machine", controlPlane(3, master(1, "a", noEtcd)), WaitAction, "", "etcd member is not healthy"},
 		{"no join while nobody knows", controlPlane(3, master(1, "a", silent)), WaitAction, "", "API server's health is unknown"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 
@@ -25,7 +26,7 @@ type DrainPodFacts struct {
 	DaemonSetExists Tri
 	// Mirror says that it mirrors a static Pod, which no API can evict.
 	Mirror bool
-	// Finished says that its phase is Succeeded or Failed.
+	// Finished says that its phase is Succeeded or Failed: there is nothing to wait for any more.
 	Finished bool
 	// DeletedAt is its deletion timestamp; zero when it is not being deleted.
 	DeletedAt time.Time
@@ -111,6 +112,7 @@ func DrainNode(f DrainFacts, now time.Time) DrainPlan {
 		switch {
 		case d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorSkip:
 			p.SkippedClaims = append(p.SkippedClaims, qualifiedClaims(d.Pod)...)
+		case d.completed():
 		case d.Order > turn:
 			p.Later = append(p.Later, d)
 		case d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorWaitCompleted:
@@ -127,11 +129,16 @@ func DrainNode(f DrainFacts, now time.Time) DrainPlan {
 	return p
 }
 
+// completed reports whether the Pod has done what is waited for. Such Pods stay as objects, those of Jobs for days.
+func (d PodDecision) completed() bool {
+	return d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorWaitCompleted && d.Pod.Finished
+}
+
 // DecidePod decides about one Pod. The rules must be sorted by name. The checks stand in the order of their precedence:
 // what cannot be evicted, then the Pod's own label, then the rules.
 func DecidePod(pod DrainPodFacts, f DrainFacts, rules []DrainRule, now time.Time) PodDecision {
 	checks := []func(PodDecision, DrainFacts, []DrainRule, time.Time) (PodDecision, bool){
-		skipGivenUp, decideDaemonSet, skipMirror, byLabel, byRule,
+		skipGivenUp, skipDaemonSet, skipMirror, byLabel, byRule,
 	}
 	d := PodDecision{Pod: pod, Behavior: clusterv1.MachineDrainRuleDrainBehaviorDrain, Warning: evictionWarning(pod)}
 	for _, check := range checks {
@@ -148,14 +155,11 @@ func skipGivenUp(d PodDecision, f DrainFacts, _ []DrainRule, now time.Time) (Pod
 	return d, f.NodeUnreachable && !d.Pod.DeletedAt.IsZero() && now.Sub(d.Pod.DeletedAt) > unreachableGrace
 }
 
-// decideDaemonSet leaves Pods of a DaemonSet alone, since it would create them again at once; finished ones and those whose
-// DaemonSet is gone are drained like others.
-func decideDaemonSet(d PodDecision, _ DrainFacts, _ []DrainRule, _ time.Time) (PodDecision, bool) {
-	if !d.Pod.DaemonSet {
+// skipDaemonSet leaves Pods of a DaemonSet alone, since it would create them again at once; finished ones and those whose
+// DaemonSet is gone are treated like others.
+func skipDaemonSet(d PodDecision, _ DrainFacts, _ []DrainRule, _ time.Time) (PodDecision, bool) {
+	if !d.Pod.DaemonSet || d.Pod.Finished || d.Pod.DaemonSetExists == False {
 		return d, false
-	}
-	if d.Pod.Finished || d.Pod.DaemonSetExists == False {
-		return d, true
 	}
 	d.Behavior, d.Reason, d.Warning = clusterv1.MachineDrainRuleDrainBehaviorSkip, "its DaemonSet would create it again", ""
 	return d, true
@@ -224,7 +228,7 @@ func lowestOrder(decisions []PodDecision) (int32, bool) {
 	var lowest int32
 	found := false
 	for _, d := range decisions {
-		if d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorSkip || found && d.Order >= lowest {
+		if d.Behavior == clusterv1.MachineDrainRuleDrainBehaviorSkip || d.completed() || found && d.Order >= lowest {
 			continue
 		}
 		lowest, found = d.Order, true

@@ -122,6 +122,37 @@ func TestDrainNode_LowestOrderFirst(t *testing.T) {
 	}
 }
 
+func TestDrainNode_WaitsForNoPodThatHasCompleted(t *testing.T) {
+	t.Parallel()
+	waitFor, finished := podLabel(clusterv1.PodDrainLabel, "wait-completed"), func(p *DrainPodFacts) { p.Finished = true }
+	claim := func(p *DrainPodFacts) { p.Claims = []string{"data"} }
+	late := DrainRule{Name: "late", Behavior: "Drain", Order: 10, Pods: []DrainPodSelector{{Pod: selector(t, "app=late")}}}
+	f := DrainFacts{Rules: []DrainRule{late}, Pods: []DrainPodFacts{pod("job", waitFor, finished, claim)}}
+	if p := DrainNode(f, epoch); !p.Done || p.Message(nil) != "" || len(p.SkippedClaims) > 0 {
+		t.Errorf("one that has completed: done %v, message %q, claims not waited for %v", p.Done, p.Message(nil), p.SkippedClaims)
+	}
+	f.Pods = append(f.Pods, pod("late", podLabel("app", "late")))
+	if p := DrainNode(f, epoch); listed(p.Evict) != "late" || len(p.Completing) > 0 {
+		t.Errorf("a later one beside it: evict %q, completing %q", listed(p.Evict), listed(p.Completing))
+	}
+	f.Pods = append(f.Pods, pod("runs", waitFor))
+	if p := DrainNode(f, epoch); listed(p.Evict) != "" || listed(p.Completing) != "runs" || listed(p.Later) != "late" || p.Done {
+		t.Errorf("one that runs: evict %q, completing %q, later %q", listed(p.Evict), listed(p.Completing), listed(p.Later))
+	}
+}
+
+func TestDrainNode_FollowsLabelAndRulesForPodsThatTheirDaemonSetLeft(t *testing.T) {
+	t.Parallel()
+	orphaned := func(p *DrainPodFacts) { p.DaemonSet, p.DaemonSetExists = true, False }
+	finished := func(p *DrainPodFacts) { p.DaemonSet, p.DaemonSetExists, p.Finished = true, True, true }
+	for _, left := range []func(*DrainPodFacts){orphaned, finished} {
+		f := DrainFacts{Pods: []DrainPodFacts{pod("p", podLabel(clusterv1.PodDrainLabel, "skip"), left)}}
+		if d := DrainNode(f, epoch).Decisions[0]; d.Behavior != "Skip" {
+			t.Errorf("%+v: %s", d.Pod, d.Behavior)
+		}
+	}
+}
+
 func TestDrainMessage_NamesWhatHolds(t *testing.T) {
 	t.Parallel()
 	p := DrainNode(DrainFacts{Pods: []DrainPodFacts{pod("a"), pod("b"), pod("c"), pod("d", goingSince(5)), pod("e", podLabel(clusterv1.PodDrainLabel, "wait-completed"))}}, epoch)

@@ -141,13 +141,25 @@ func over(started time.Time, timeout time.Duration, now time.Time) bool {
 	return timeout > 0 && !started.IsZero() && !now.Before(started.Add(timeout))
 }
 
+// unseenNode bounds the search for a Node that nobody has ever seen.
+const unseenNode = 10 * time.Second
+
+// nodeTimeout is how long the deletion cares for the Node. One that was never seen may not exist at all, so that it is
+// not looked for without end in a cluster that may never answer.
+func (f MachineDeletionFacts) nodeTimeout() time.Duration {
+	if f.NodeTimeout == 0 && f.Node == "" {
+		return unseenNode
+	}
+	return f.NodeTimeout
+}
+
 // findNode looks for a Node that may have registered while the Machine was already going; without it such a Node would
 // stay behind.
 func findNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
-	due := allowed && f.Node == "" && f.NodeExists == Unknown && f.PreTerminateStarted.IsZero() && !over(f.DeletedAt, f.NodeTimeout, now)
+	due := allowed && f.Node == "" && f.NodeExists == Unknown && f.PreTerminateStarted.IsZero() && !over(f.DeletedAt, f.nodeTimeout(), now)
 	return MachineDeletionPlan{
 		Step: FindNode, Reason: clusterv1.DeletingReason, Message: "Looking for the Node of the Machine",
-		GiveUpAt: until(f.DeletedAt, f.NodeTimeout),
+		GiveUpAt: until(f.DeletedAt, f.nodeTimeout()),
 	}, due
 }
 
@@ -204,10 +216,10 @@ func deleteBootstrap(f MachineDeletionFacts, _ bool, _ time.Time) (MachineDeleti
 // deleteNode deletes the Node last, when no kubelet can register it again. It is given up some time after the deletion of
 // the Machine began, so that a cluster that never answers does not keep the Machine for ever.
 func deleteNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
-	due := allowed && f.NodeExists != False && !over(f.DeletedAt, f.NodeTimeout, now)
+	due := allowed && f.NodeExists != False && !over(f.DeletedAt, f.nodeTimeout(), now)
 	return MachineDeletionPlan{
 		Step: DeleteNode, Reason: clusterv1.MachineDeletingDeletingNodeReason, Message: "Deleting Node " + orElse(f.Node, "of the Machine"),
-		GiveUpAt: until(f.DeletedAt, f.NodeTimeout),
+		GiveUpAt: until(f.DeletedAt, f.nodeTimeout()),
 	}, due
 }
 

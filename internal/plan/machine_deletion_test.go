@@ -62,6 +62,12 @@ func TestMachineDeletion_NextStep(t *testing.T) {
 		{"no Node", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) { f.Node, f.NodeExists = "", False }}, 0, DeleteInfrastructure, "no Node"},
 		{"nobody knows of a Node: look", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) { f.Node, f.NodeExists = "", Unknown }}, 0, FindNode, ""},
 		{"a dead cluster does not hold for ever", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) { f.Node, f.NodeExists = "", Unknown }}, 10, DeleteInfrastructure, ""},
+		{"nor does one in which no Node was ever seen", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) {
+			f.Node, f.NodeExists, f.NodeTimeout = "", Unknown, 0
+		}}, 10, DeleteInfrastructure, ""},
+		{"without bound only a Node that was seen is waited for", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) {
+			f.NodeExists, f.NodeTimeout = Unknown, 0
+		}}, 1e6, DeleteNode, ""},
 		{"a Node that registered late is deleted", []func(*MachineDeletionFacts){gone, func(f *MachineDeletionFacts) { f.Infrastructure.Exists = False }}, 5, DeleteNode, ""},
 		{"the Node is given up", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) { f.NodeExists = Unknown }}, 10, FinishMachine, ""},
 		{"no references", []func(*MachineDeletionFacts){finishedNode, func(f *MachineDeletionFacts) {

@@ -80,7 +80,9 @@ func syncedAnnotations(f NodeSyncFacts) map[string]string {
 }
 
 // within reports whether a prefix is the domain or a subdomain of it.
-func within(prefix, domain string) bool { return prefix == domain || strings.HasSuffix(prefix, "."+domain) }
+func within(prefix, domain string) bool {
+	return prefix == domain || strings.HasSuffix(prefix, "."+domain)
+}
 
 // syncKeys sets what is synced and removes what was synced before and is not any more, by the tracking annotation.
 func syncKeys(out, annotations map[string]*string, tracking string, have, haveAnnotations, synced map[string]string) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 )
 

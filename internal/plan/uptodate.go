@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
@@ -82,7 +83,7 @@ type UpToDateResult struct {
 func WorkerUpToDate(f WorkerSpecFacts, now time.Time) UpToDateResult {
 	messages := f.SetDiffers
 	if !satisfiesRolloutAfter(f.SetCreated, f.RolloutAfter, now) {
-		messages = append(messages[:len(messages):len(messages)], "MachineSet created before spec.rollout.after")
+		messages = append(slices.Clip(messages), "MachineSet created before spec.rollout.after")
 	}
 	switch {
 	case f.SetCurrent == Unknown:

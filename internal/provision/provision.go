@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,7 +76,7 @@ func (m *Maker) makePart(ctx context.Context, u *unstructured.Unstructured) (*me
 
 // rollBack deletes what was made if err says that the API server refused what came next.
 func (m *Maker) rollBack(ctx context.Context, made Made, err error) error {
-	if !refused(err) {
+	if !apply.Refused(err) {
 		return err
 	}
 	errs := []error{err}
@@ -90,13 +89,6 @@ func (m *Maker) rollBack(ctx context.Context, made Made, err error) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// refused reports whether the API server has answered, and the answer is no. A time-out or a broken connection leaves
-// open whether the object exists.
-func refused(err error) bool {
-	status, ok := errors.AsType[*apierrors.StatusError](err)
-	return ok && status.Status().Code >= 400 && status.Status().Code < 500 && !apierrors.IsTimeout(err)
 }
 
 // Remove deletes the object if it is still the one that was seen. An object that is gone is no error.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -19,7 +18,7 @@ func (c *Clusters) ServingCertificateExpiry(ctx context.Context, key types.Names
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	raw, err := conn.etcd.forward.dial(ctx, metav1.NamespaceSystem, string(APIServer)+"-"+node, int(port))
+	raw, err := conn.etcd.forward.dial(ctx, string(APIServer)+"-"+node, int(port))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("ask the API server on Node %s for its certificate: %w", node, err)
 	}

@@ -236,8 +236,7 @@ func firstFailure(answer []byte) string {
 
 // reason makes a sentence for people of an error of the network: the innermost cause, without Go's wrapping of URLs.
 func reason(err error) string {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err.Error()
 	}
 	return err.Error()

@@ -94,6 +94,8 @@ func (c *Clusters) Etcd(ctx context.Context, key types.NamespacedName, avoid ...
 			break
 		}
 	}
+	// Perhaps it is we who are not believed any more: the user may have exchanged etcd's CA.
+	conn.etcd.distrust()
 	return nil, errors.Join(failures...)
 }
 

@@ -308,3 +308,34 @@ func TestEtcd_WithoutTheKeyIsNotOurs(t *testing.T) {
 		t.Errorf("without a connection: %v", err)
 	}
 }
+
+func TestEtcd_HeedsAnExchangedCA(t *testing.T) {
+	t.Parallel()
+	e, w := newEnsemble(t, "a"), newWorld(t, etcdSettings())
+	e.connect(t, w)
+	etcd, err := w.Etcd(t.Context(), key("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	etcd.Close()
+	conn, err := w.connection(key("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the idle connection is closed", func() bool {
+		conn.etcd.mu.Lock()
+		defer conn.etcd.mu.Unlock()
+		return len(conn.etcd.members) == 0
+	})
+	renewed := newEnsemble(t)
+	renewed.pods = e.pods
+	renewed.serve(t, 1, "a", "a")
+	w.secrets.put("default", "one-etcd", map[string][]byte{certs.CertKey: renewed.pair.Cert, certs.KeyKey: renewed.pair.Key})
+	if _, err := w.Etcd(t.Context(), key("one")); !errors.Is(err, ErrNoEtcdMember) {
+		t.Errorf("with the old CA: %v", err)
+	}
+	if etcd, err = w.Etcd(t.Context(), key("one")); err != nil {
+		t.Fatalf("with the new CA: %v", err)
+	}
+	etcd.Close()
+}

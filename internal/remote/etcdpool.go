@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"slipway.dev/slipway/internal/kubeadm/certs"
@@ -88,7 +87,7 @@ func (p *etcdPool) open(node string, options Options) (*grpc.ClientConn, error) 
 	conn, err := grpc.NewClient("passthrough:///"+pod,
 		grpc.WithTransportCredentials(credentials.NewTLS(memberTLS(p.tls, node))),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return p.forward.dial(ctx, metav1.NamespaceSystem, pod, etcdPort)
+			return p.forward.dial(ctx, pod, etcdPort)
 		}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: options.EtcdDialTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxEtcdAnswer)),
@@ -99,6 +98,13 @@ func (p *etcdPool) open(node string, options Options) (*grpc.ClientConn, error) 
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	return conn, nil
+}
+
+// distrust has the next use begin with a new certificate, of the CA as it is then.
+func (p *etcdPool) distrust() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.renew = time.Time{}
 }
 
 // giveBack ends one use of a connection. It returns when the connection may be closed, and itself if that is now.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/streaming/pkg/httpstream"
@@ -53,18 +54,18 @@ func newForwarder(config *rest.Config, options Options) (*forwarder, error) {
 	return &forwarder{config: config, base: base, timeout: options.EtcdDialTimeout}, nil
 }
 
-// dial connects to a port of a Pod. ctx bounds the dialling, not the connection.
-func (f *forwarder) dial(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
+// dial connects to a port of a Pod in kube-system. ctx bounds the dialling, not the connection.
+func (f *forwarder) dial(ctx context.Context, pod string, port int) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	conn, err := f.connect(ctx, f.base.JoinPath("api/v1/namespaces", namespace, "pods", pod, "portforward"))
+	conn, err := f.connect(ctx, f.base.JoinPath("api/v1/namespaces", metav1.NamespaceSystem, "pods", pod, "portforward"))
 	if err != nil {
-		return nil, fmt.Errorf("forward a port to Pod %s/%s: %w", namespace, pod, err)
+		return nil, fmt.Errorf("forward a port to Pod %s/%s: %w", metav1.NamespaceSystem, pod, err)
 	}
 	stream, err := openStream(ctx, conn, port)
 	if err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("forward port %d of Pod %s/%s: %w", port, namespace, pod, err)
+		return nil, fmt.Errorf("forward port %d of Pod %s/%s: %w", port, metav1.NamespaceSystem, pod, err)
 	}
 	return stream, nil
 }

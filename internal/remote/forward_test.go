@@ -148,10 +148,10 @@ func TestForward_SpeaksBothWaysAndRemembersWhich(t *testing.T) {
 		if pods.upgrades.Load() != 2 && noTunnel || pods.tunnels.Load() != 2 && !noTunnel {
 			t.Errorf("%s: %d tunnels, %d upgrades", name, pods.tunnels.Load(), pods.upgrades.Load())
 		}
-		if _, err := conn.dial(t.Context(), "kube-system", "etcd-gone", 2379); err == nil || !strings.Contains(err.Error(), "404") {
+		if _, err := conn.dial(t.Context(), "etcd-gone", 2379); err == nil || !strings.Contains(err.Error(), "404") {
 			t.Errorf("%s: a Pod that does not exist: %v", name, err)
 		}
-		down, err := conn.dial(t.Context(), "kube-system", "etcd-down", 2379)
+		down, err := conn.dial(t.Context(), "etcd-down", 2379)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestForward_SpeaksBothWaysAndRemembersWhich(t *testing.T) {
 
 func checkEcho(t *testing.T, name string, f *forwarder) {
 	t.Helper()
-	conn, err := f.dial(t.Context(), "kube-system", "etcd-a", 2379)
+	conn, err := f.dial(t.Context(), "etcd-a", 2379)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

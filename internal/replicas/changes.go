@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -75,16 +76,31 @@ func ClusterChanges() predicate.Predicate {
 
 func isPaused(c *clusterv1.Cluster) bool { return c.Spec.Paused != nil && *c.Spec.Paused }
 
-// SetChanges lets pass the changes of a MachineSet that its MachineDeployment acts on. Its status is none of them: the
-// Machines themselves are counted.
+// SetChanges lets pass the changes of a MachineSet that its MachineDeployment acts on. Of its status it is only that it has
+// acted on its spec, and what keeps it from making Machines: the Machines themselves are counted.
 func SetChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		old, now := e.ObjectOld, e.ObjectNew
-		return old.GetGeneration() != now.GetGeneration() ||
+		return old.GetGeneration() != now.GetGeneration() || acted(old) != acted(now) || !slices.Equal(obstacles(old), obstacles(now)) ||
 			old.GetDeletionTimestamp().IsZero() != now.GetDeletionTimestamp().IsZero() ||
 			!maps.Equal(old.GetLabels(), now.GetLabels()) ||
 			!maps.Equal(old.GetAnnotations(), now.GetAnnotations()) ||
 			!slices.Equal(old.GetFinalizers(), now.GetFinalizers()) ||
 			!equality.Semantic.DeepEqual(old.GetOwnerReferences(), now.GetOwnerReferences())
 	}}
+}
+
+// acted reports whether a MachineSet has acted on its spec.
+func acted(obj client.Object) bool {
+	set, ok := obj.(*clusterv1.MachineSet)
+	return ok && set.Status.ObservedGeneration >= set.Generation
+}
+
+// obstacles are what keeps a MachineSet from making Machines.
+func obstacles(obj client.Object) []string {
+	set, ok := obj.(*clusterv1.MachineSet)
+	if !ok {
+		return nil
+	}
+	return Told(set.Status.Conditions)
 }

@@ -18,6 +18,8 @@ const (
 	// firstReport is how long after its creation a Machine is passed over while it does not report UpToDate: its
 	// controller has hardly seen it.
 	firstReport = 10 * time.Second
+	// bullet begins each detail of a message.
+	bullet = "\n* "
 )
 
 // MachinesReady returns the condition that merges the Ready conditions of the Machines.
@@ -96,6 +98,12 @@ func (s Scale) Up() metav1.Condition {
 	return conditions.False(t, clusterv1.NotScalingUpReason, message)
 }
 
+// Told returns the obstacles that the condition ScalingUp of an owner tells.
+func Told(conds []metav1.Condition) []string {
+	parts := strings.Split(conditions.Message(conds, clusterv1.ScalingUpCondition), bullet)
+	return parts[1:]
+}
+
 // Down returns the condition ScalingDown.
 func (s Scale) Down() metav1.Condition {
 	const t = clusterv1.ScalingDownCondition
@@ -167,7 +175,7 @@ func withBullets(head string, details []string) string {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, d := range details {
-		b.WriteString("\n* " + d)
+		b.WriteString(bullet + d)
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
@@ -166,11 +167,11 @@ func TestControlPlane_ChangesOfItsConfiguration(t *testing.T) {
 		r := row{name: "clusterConfiguration " + part.Name, obj: obj, old: controlPlane()}
 		switch part.Name {
 		case "ControlPlaneEndpoint":
-			r.want = []string{prefix + `controlPlaneEndpoint: Forbidden: the machines that run were made with "", and this cannot be changed under them: put it back`}
+			r.want = []string{prefix + `controlPlaneEndpoint: Forbidden: the machines that run were made without it, and it cannot be set under them: leave it out`}
 		case "CertificatesDir":
-			r.want = []string{prefix + `certificatesDir: Forbidden: the machines that run were made with "", and this cannot be changed under them: put it back`}
+			r.want = []string{prefix + `certificatesDir: Forbidden: the machines that run were made without it, and it cannot be set under them: leave it out`}
 		case "CACertificateValidityPeriodDays":
-			r.want = []string{prefix + `caCertificateValidityPeriodDays: Forbidden: the machines that run were made with 0, and this cannot be changed under them: put it back`}
+			r.want = []string{prefix + `caCertificateValidityPeriodDays: Forbidden: the machines that run were made without it, and it cannot be set under them: leave it out`}
 		}
 		rows = append(rows, r)
 	}
@@ -187,6 +188,19 @@ func TestControlPlane_ChangesOfItsConfiguration(t *testing.T) {
 	checkRows(t, rows)
 }
 
+func TestControlPlane_WhatItsMachinesWereMadeWithIsNamed(t *testing.T) {
+	t.Parallel()
+	set := func(dir string) *controlplanev1.KubeadmControlPlane {
+		return controlPlane(func(k *controlplanev1.KubeadmControlPlane) {
+			k.Spec.KubeadmConfigSpec.ClusterConfiguration.CertificatesDir = dir
+		})
+	}
+	want := []string{`spec.kubeadmConfigSpec.clusterConfiguration.certificatesDir: Forbidden: the machines that run were made with "/pki", and this cannot be changed under them: put it back`}
+	if diff := cmp.Diff(want, refusals(ask(t, "validate", set("/other"), set("/pki")))); diff != "" {
+		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+}
+
 // fill sets a value to something other than zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
@@ -194,8 +208,8 @@ func fill(v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Field(i); f.CanSet() {
+		for _, f := range v.Fields() {
+			if f.CanSet() {
 				fill(f)
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
@@ -36,7 +37,7 @@ func checkKubeadmConfig(at *field.Path, s *bootstrapv1.KubeadmConfigSpec) field.
 	errs = append(errs, checkUsers(at.Child("users"), s.Users)...)
 	errs = append(errs, checkPartitions(at.Child("diskSetup", "partitions"), s.DiskSetup.Partitions)...)
 	errs = append(errs, checkTimeouts(at, s)...)
-	errs = append(errs, checkDiscoveryUser(at.Child("joinConfiguration", "discovery", "file", "kubeConfig", "user"), s.JoinConfiguration.Discovery.File)...)
+	errs = append(errs, checkDiscovery(at.Child("joinConfiguration", "discovery"), s.JoinConfiguration.Discovery)...)
 	if s.Format == bootstrapv1.Ignition {
 		errs = append(errs, notActedOn(at.Child("format"), "bootstrap data is written as cloud-config only"))
 	}
@@ -100,11 +101,17 @@ func checkTimeouts(at *field.Path, s *bootstrapv1.KubeadmConfigSpec) field.Error
 		fmt.Sprintf("initConfiguration.timeouts.controlPlaneComponentHealthCheckSeconds is %d: write the same number in both", *atInit))}
 }
 
-func checkDiscoveryUser(at *field.Path, f bootstrapv1.FileDiscovery) field.ErrorList {
-	if f.KubeConfig.User.AuthProvider.Name == "" || f.KubeConfig.User.Exec.Command == "" {
-		return nil
+// checkDiscovery wants one way of finding the cluster, as kubeadm does, and one way of authenticating to it.
+func checkDiscovery(at *field.Path, d bootstrapv1.Discovery) field.ErrorList {
+	var errs field.ErrorList
+	if d.File.KubeConfigPath != "" && !equality.Semantic.DeepEqual(d.BootstrapToken, bootstrapv1.BootstrapTokenDiscovery{}) {
+		errs = append(errs, field.Forbidden(at.Child("bootstrapToken"),
+			"with discovery.file set the machine finds its cluster by the file, and the token would be ignored: keep one of them (for a token beside the file there is discovery.tlsBootstrapToken)"))
 	}
-	return field.ErrorList{field.Invalid(at, f.KubeConfig.User.Exec.Command, "authProvider and exec are both set: keep one way of authenticating")}
+	if user := d.File.KubeConfig.User; user.AuthProvider.Name != "" && user.Exec.Command != "" {
+		errs = append(errs, field.Invalid(at.Child("file", "kubeConfig", "user"), user.Exec.Command, "authProvider and exec are both set: keep one way of authenticating"))
+	}
+	return errs
 }
 
 // checkImageTag refuses what a container registry would refuse.

@@ -16,6 +16,8 @@ import (
 const (
 	// defaultCAValidityDays is how long a CA lives unless the control plane says.
 	defaultCAValidityDays = 3650
+	// kubeadmValidityDays is how long kubeadm's certificates live unless the control plane says.
+	kubeadmValidityDays = 365
 	// surgelessReplicas is how many control plane machines it takes to do without one while it is replaced.
 	surgelessReplicas = 3
 )
@@ -170,13 +172,21 @@ func changeControlPlane(o, old *object[controlplanev1.KubeadmControlPlaneSpec]) 
 		{"caCertificateValidityPeriodDays", c.CACertificateValidityPeriodDays, was.CACertificateValidityPeriodDays},
 	} {
 		if f.is != f.was {
-			errs = append(errs, field.Forbidden(at.Child(f.name), fmt.Sprintf("the machines that run were made with %#v, and this cannot be changed under them: put it back", f.was)))
+			errs = append(errs, field.Forbidden(at.Child(f.name), madeWith(f.was)))
 		}
 	}
 	if isExternal(c.Etcd) != isExternal(was.Etcd) {
 		errs = append(errs, field.Forbidden(at.Child("etcd"), "the cluster's data does not move between local and external etcd: put etcd back as it was, or create another Cluster"))
 	}
 	return append(errs, changeVersion(o, old)...)
+}
+
+// madeWith says why a setting that machines were made with stays, and what to do.
+func madeWith(was any) string {
+	if was == "" || was == int32(0) {
+		return "the machines that run were made without it, and it cannot be set under them: leave it out"
+	}
+	return fmt.Sprintf("the machines that run were made with %#v, and this cannot be changed under them: put it back", was)
 }
 
 // changeVersion checks a change of version against the versions that run: what no Machine runs yet can be taken back, and
@@ -217,9 +227,16 @@ func runningVersions(old *object[controlplanev1.KubeadmControlPlaneSpec]) []plan
 }
 
 func warnControlPlane(o, old *object[controlplanev1.KubeadmControlPlaneSpec]) []string {
-	if old == nil || o.Spec.KubeadmConfigSpec.ClusterConfiguration.DNS == old.Spec.KubeadmConfigSpec.ClusterConfiguration.DNS {
-		return nil
+	var warnings []string
+	valid := o.Spec.KubeadmConfigSpec.ClusterConfiguration.CertificateValidityPeriodDays
+	if before := o.Spec.Rollout.Before.CertificatesExpiryDays; valid == 0 && before >= kubeadmValidityDays {
+		warnings = append(warnings, fmt.Sprintf("spec.rollout.before.certificatesExpiryDays is %d, and kubeadm's certificates live for %d days: "+
+			"machines would be replaced for ever; write less, such as 30, or set spec.kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays to more than %d",
+			before, kubeadmValidityDays, before))
 	}
-	return []string{"spec.kubeadmConfigSpec.clusterConfiguration.dns is stored, but " + nothingActs +
-		" once the control plane is initialized: change the image of deployment kube-system/coredns in the cluster itself"}
+	if old != nil && o.Spec.KubeadmConfigSpec.ClusterConfiguration.DNS != old.Spec.KubeadmConfigSpec.ClusterConfiguration.DNS {
+		warnings = append(warnings, "spec.kubeadmConfigSpec.clusterConfiguration.dns is stored, but "+nothingActs+
+			" once the control plane is initialized: change the image of deployment kube-system/coredns in the cluster itself")
+	}
+	return warnings
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 )
@@ -23,6 +24,7 @@ func TestNotYet_KindsThatNothingActsOnAreStoredWithAWarning(t *testing.T) {
 		{machinePool(), []string{"MachinePool" + tail + "no machines are made from it; create a MachineDeployment instead"}},
 		{healthCheck(), []string{"MachineHealthCheck" + tail + "no machine is checked or remediated"}},
 		{controlPlaneTemplate(), []string{"KubeadmControlPlaneTemplate" + tail + "only a ClusterClass uses it; create a KubeadmControlPlane instead"}},
+		{&infrav1.SimClusterTemplate{ObjectMeta: meta("t")}, []string{"SimClusterTemplate" + tail + "only a ClusterClass uses it; create a SimCluster instead"}},
 		{cluster(), nil},
 		{machine(), nil},
 		{machineSet(), nil},
@@ -69,6 +71,54 @@ func TestNotYet_FieldsThatNothingActsOnAreRefused(t *testing.T) {
 		}), want: []string{"spec.kubeadmConfigSpec.format" + cloudConfigOnly, "spec.kubeadmConfigSpec.ignition" + cloudConfigOnly}},
 	}
 	checkRows(t, rows)
+}
+
+func TestNotYet_ADiscoveryTokenBesideAFileIsRefused(t *testing.T) {
+	t.Parallel()
+	const want = ".joinConfiguration.discovery.bootstrapToken: Forbidden: with discovery.file set the machine finds its cluster by the file, and the token would be ignored: " +
+		"keep one of them (for a token beside the file there is discovery.tlsBootstrapToken)"
+	both := func(c *bootstrapv1.KubeadmConfigSpec) {
+		c.JoinConfiguration.Discovery.File.KubeConfigPath = "/etc/discovery.conf"
+		c.JoinConfiguration.Discovery.BootstrapToken.UnsafeSkipCAVerification = new(true)
+	}
+	checkRows(t, []row{
+		{name: "in a config", obj: kubeadmConfig(func(k *bootstrapv1.KubeadmConfig) { both(&k.Spec) }), want: []string{"spec" + want}},
+		{name: "in a template", obj: configTemplate(func(k *bootstrapv1.KubeadmConfigTemplate) { both(&k.Spec.Template.Spec) }), want: []string{"spec.template.spec" + want}},
+		{name: "in a control plane", obj: controlPlane(func(k *controlplanev1.KubeadmControlPlane) { both(&k.Spec.KubeadmConfigSpec) }), want: []string{"spec.kubeadmConfigSpec" + want}},
+		{name: "only a token for TLS", obj: kubeadmConfig(func(k *bootstrapv1.KubeadmConfig) {
+			k.Spec.JoinConfiguration.Discovery.File.KubeConfigPath, k.Spec.JoinConfiguration.Discovery.TLSBootstrapToken = "/etc/discovery.conf", "abcdef.0123456789abcdef"
+		})},
+	})
+}
+
+// A machine whose certificates are always about to expire is always out of date.
+func TestControlPlane_IsWarnedOfARolloutWithoutEnd(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name          string
+		before, valid int32
+		want          []string
+	}{
+		{name: "a month before", before: 30},
+		{name: "a day less than the certificates live", before: 364},
+		{name: "as long as the certificates live", before: 365, want: []string{"spec.rollout.before.certificatesExpiryDays is 365, and kubeadm's certificates live for 365 days: " +
+			"machines would be replaced for ever; write less, such as 30, or set spec.kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays to more than 365"}},
+		{name: "certificates that live longer", before: 400, valid: 800},
+	} {
+		k := controlPlane(func(k *controlplanev1.KubeadmControlPlane) {
+			k.Spec.Rollout.Before.CertificatesExpiryDays = row.before
+			k.Spec.KubeadmConfigSpec.ClusterConfiguration.CertificateValidityPeriodDays = row.valid
+		})
+		for _, old := range []client.Object{nil, controlPlane()} {
+			r := ask(t, "validate", k, old)
+			if !r.Allowed {
+				t.Errorf("%s was refused: %q", row.name, refusals(r))
+			}
+			if diff := cmp.Diff(row.want, r.Warnings); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", row.name, diff)
+			}
+		}
+	}
 }
 
 func TestNotYet_ACoreDNSThatRunsIsNotChanged(t *testing.T) {

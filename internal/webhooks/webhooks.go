@@ -50,6 +50,7 @@ func All(reader client.Reader) []Webhook {
 		kubeadmConfigTemplateWebhooks(),
 		kubeadmControlPlaneWebhooks(reader),
 		kubeadmControlPlaneTemplateWebhooks(),
+		simClusterTemplateWebhooks(),
 	)
 }
 

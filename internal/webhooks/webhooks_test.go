@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/webhooks"
@@ -24,7 +25,7 @@ import (
 func kindOf(t testing.TB, obj client.Object) schema.GroupVersionKind {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -190,6 +191,7 @@ func TestAll_NamesAndPathsAreThoseOfClusterAPI(t *testing.T) {
 		"/validate-cluster-x-k8s-io-v1beta2-machineset":                               "validation.machineset.cluster.x-k8s.io machinesets",
 		"/validate-controlplane-cluster-x-k8s-io-v1beta2-kubeadmcontrolplane":         "validation.kubeadmcontrolplane.controlplane.cluster.x-k8s.io kubeadmcontrolplanes",
 		"/validate-controlplane-cluster-x-k8s-io-v1beta2-kubeadmcontrolplanetemplate": "validation.kubeadmcontrolplanetemplate.controlplane.cluster.x-k8s.io kubeadmcontrolplanetemplates",
+		"/validate-infrastructure-cluster-x-k8s-io-v1alpha1-simclustertemplate":       "validation.simclustertemplate.infrastructure.cluster.x-k8s.io simclustertemplates",
 		"/validate-scale-controlplane-cluster-x-k8s-io-v1beta2-kubeadmcontrolplane":   "validation-scale.kubeadmcontrolplane.controlplane.cluster.x-k8s.io kubeadmcontrolplanes/scale",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -59,7 +59,7 @@ func (w *world) unread(conditionType string, e external, once bool) metav1.Condi
 		return conditions.False(conditionType, clusterv1.ObjectDeletedReason,
 			fmt.Sprintf("%s %s has been deleted while the Cluster still exists; restore it from a backup, or delete the Cluster", e.ref.Kind, e.ref.Name))
 	default:
-		return conditions.False(conditionType, clusterv1.ObjectDoesNotExistReason, fmt.Sprintf("%s %s does not exist; create it", e.ref.Kind, e.ref.Name))
+		return conditions.False(conditionType, clusterv1.ObjectDoesNotExistReason, fmt.Sprintf("%s %s does not exist; create it, or correct the reference", e.ref.Kind, e.ref.Name))
 	}
 }
 

@@ -90,12 +90,12 @@ func (r *Reconciler) finish(ctx context.Context, w *world) error {
 	w.gone = true
 	r.settle.Done(w.cluster.UID)
 	r.pace.Forget(w.cluster.UID)
-	r.tell(w, corev1.EventTypeNormal, events.Deleted, events.Delete, "Everything that belonged to the Cluster is gone")
+	r.tell(w, events.Deleted, events.Delete, "Everything that belonged to the Cluster is gone")
 	return nil
 }
 
-func (r *Reconciler) tell(w *world, eventType, reason, action, note string) {
-	r.Recorder.Eventf(w.cluster, nil, eventType, reason, action, note)
+func (r *Reconciler) tell(w *world, reason, action, note string) {
+	r.Recorder.Eventf(w.cluster, nil, corev1.EventTypeNormal, reason, action, note)
 }
 
 // externalFacts are what the plan asks of an object. A kind that is not installed any more has no objects; the cache's

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -94,13 +93,13 @@ func later(after time.Duration) error {
 func (r *Reconciler) announce(w *world, now *clusterv1.ClusterStatus) {
 	was := &w.cluster.Status
 	if isTrue(now.Initialization.InfrastructureProvisioned) && !isTrue(was.Initialization.InfrastructureProvisioned) && w.infra.ref.IsDefined() {
-		r.tell(w, corev1.EventTypeNormal, events.InfrastructureReady, events.Provision, "The infrastructure is there")
+		r.tell(w, events.InfrastructureReady, events.Provision, "The infrastructure is there")
 	}
 	if isTrue(now.Initialization.ControlPlaneInitialized) && !isTrue(was.Initialization.ControlPlaneInitialized) {
-		r.tell(w, corev1.EventTypeNormal, events.ControlPlaneInitialized, events.Provision, "The control plane has answered for the first time")
+		r.tell(w, events.ControlPlaneInitialized, events.Provision, "The control plane has answered for the first time")
 	}
 	if now.Phase != was.Phase && now.Phase != string(clusterv1.ClusterPhasePending) {
-		r.tell(w, corev1.EventTypeNormal, now.Phase, events.Provision, "The Cluster is "+now.Phase)
+		r.tell(w, now.Phase, events.Provision, "The Cluster is "+now.Phase)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/blang/semver/v4"
 	corev1 "k8s.io/api/core/v1"
@@ -193,6 +194,13 @@ func (r *Reconciler) files(ctx context.Context, s *scene, files []bootstrapv1.Fi
 			if err != nil {
 				return nil, err
 			}
+			if f.Encoding != "" && f.Encoding != bootstrapv1.Gzip && !utf8.Valid(content) {
+				return nil, &outcome.Stall{
+					Reason: reasonInvalidConfig, Recheck: secretRecheck,
+					Message: fmt.Sprintf("File %s has the encoding %s, but the key %s of Secret %s holds bytes that are no base64; leave the encoding out, or store the value in it",
+						f.Path, f.Encoding, f.ContentFrom.Secret.Key, f.ContentFrom.Secret.Name),
+				}
+			}
 			f.Content, f.ContentFrom = string(content), bootstrapv1.FileSource{}
 		}
 		if f.ContentFormat != bootstrapv1.FileContentFormatTemplate {
@@ -224,6 +232,13 @@ func (r *Reconciler) users(ctx context.Context, s *scene, users []bootstrapv1.Us
 		hash, err := r.secretKey(ctx, s, u.PasswdFrom.Secret.Name, u.PasswdFrom.Secret.Key, "the password of user "+u.Name)
 		if err != nil {
 			return nil, err
+		}
+		if !utf8.Valid(hash) {
+			return nil, &outcome.Stall{
+				Reason: reasonInvalidConfig, Recheck: secretRecheck,
+				Message: fmt.Sprintf("The key %s of Secret %s, which holds the password of user %s, is not valid UTF-8; store the hash as text, as mkpasswd or openssl passwd -6 print it",
+					u.PasswdFrom.Secret.Key, u.PasswdFrom.Secret.Name, u.Name),
+			}
 		}
 		u.Passwd, u.PasswdFrom = string(hash), bootstrapv1.PasswdSource{}
 	}

@@ -3,6 +3,7 @@ package kubeadmconfig_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -129,6 +130,25 @@ func (w *world) starter(names ...string) string {
 	}
 	w.documents(w.made(found[0]), cloudinit.InitConfigPath)
 	return found[0]
+}
+
+func TestInit_IsNotForAMachineThatOnlyJoins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controlPlane("a-joins", func(c *bootstrapv1.KubeadmConfig) {
+		c.Spec.ClusterConfiguration = bootstrapv1.ClusterConfiguration{}
+		c.Spec.JoinConfiguration.ControlPlane = &bootstrapv1.JoinControlPlane{}
+	})
+	w.run()
+	w.until("a-joins", tells("Waiting for another machine to start the control plane"))
+	w.must(w.absent(t.Context(), clusterName+"-lock", &corev1.ConfigMap{}))
+	w.controlPlane("starts")
+	if first := w.starter("a-joins", "starts"); first != "starts" {
+		t.Errorf("%s starts the control plane", first)
+	}
+	w.serve()
+	w.initialized()
+	w.documents(w.made("a-joins"), cloudinit.JoinConfigPath)
 }
 
 func TestInit_WaitsForAHolderThatIsStillBeingDeleted(t *testing.T) {
@@ -388,6 +408,38 @@ func TestFiles_FromSecretsAreResolvedInTheDataOnly(t *testing.T) {
 	}
 	if diff := cmp.Diff(asked.Spec, w.until("first", isMade).Spec); diff != "" {
 		t.Error("the spec was changed:\n", diff)
+	}
+}
+
+func TestSecrets_OfBytesThatAreNoText(t *testing.T) {
+	t.Parallel()
+	binary := []byte{0xff, 0x00, '"', '\n', 0xc3, 0x28, '$', 0xf0, 0x9f, 0x98, 0x80}
+	w := newWorld(t).run()
+	w.must(w.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "mine"},
+		Data:       map[string][]byte{"binary": binary, "coded": []byte(base64.StdEncoding.EncodeToString(binary)), "hash": []byte("$6$rounds=4096$abc")},
+	}))
+	from := func(key string) bootstrapv1.FileSource {
+		return bootstrapv1.FileSource{Secret: bootstrapv1.SecretFileSource{Name: "mine", Key: key}}
+	}
+	config := w.controlPlane("first", func(c *bootstrapv1.KubeadmConfig) {
+		c.Spec.Files = []bootstrapv1.File{{Path: "/binary", ContentFrom: from("binary")}, {Path: "/coded", Encoding: bootstrapv1.Base64, ContentFrom: from("binary")}}
+		c.Spec.Users = []bootstrapv1.User{{Name: "me", PasswdFrom: bootstrapv1.PasswdSource{Secret: bootstrapv1.SecretPasswdSource{Name: "mine", Key: "binary"}}}}
+	})
+	mend := func(change func(*bootstrapv1.KubeadmConfigSpec)) {
+		before := config.DeepCopy()
+		change(&config.Spec)
+		w.must(w.Patch(t.Context(), config, client.MergeFrom(before)))
+	}
+	w.until("first", tells("File /coded has the encoding base64", "key binary of Secret mine", "leave the encoding out"))
+	mend(func(s *bootstrapv1.KubeadmConfigSpec) { s.Files[1].ContentFrom = from("coded") })
+	w.until("first", tells("key binary of Secret mine", "user me", "not valid UTF-8", "store the hash as text"))
+	mend(func(s *bootstrapv1.KubeadmConfigSpec) { s.Users[0].PasswdFrom.Secret.Key = "hash" })
+	parsed := w.read(w.made("first"))
+	for _, path := range []string{"/binary", "/coded"} {
+		if got, _ := parsed.Content(path); !bytes.Equal(got, binary) {
+			t.Errorf("%s is %q", path, got)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	"slipway.dev/slipway/internal/kubeadm/certs"
+	"slipway.dev/slipway/internal/kubeadm/config"
 	"slipway.dev/slipway/internal/plan"
 )
 
@@ -114,7 +115,7 @@ func groupOf(ref metav1.OwnerReference) string {
 
 // facts are what the plan looks at.
 func (s *scene) facts() plan.BootstrapFacts {
-	f := plan.BootstrapFacts{DataExists: plan.TriOf(s.data != nil)}
+	f := plan.BootstrapFacts{DataExists: plan.TriOf(s.data != nil), OnlyJoins: config.OnlyJoins(&s.config.Spec)}
 	if s.machine != nil {
 		f.Machine, f.MachineDeleting = s.machine.Name, !s.machine.DeletionTimestamp.IsZero()
 		f.ControlPlane, f.Booted = isControlPlane(s.machine), booted(s.machine)

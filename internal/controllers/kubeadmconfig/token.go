@@ -45,21 +45,27 @@ func (r *Reconciler) keepToken(ctx context.Context, s *scene) error {
 	if err != nil {
 		return &outcome.Stall{Reason: reasonInvalidConfig, Message: fmt.Sprintf("Secret %s holds a malformed bootstrap token; delete the Machine, so that another is made", s.data.Name)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
-	defer cancel()
-	workload, err := r.Clusters.Client(ctx, s.clusterKey())
-	switch {
-	case err != nil:
-	case joined:
-		err = r.removeToken(ctx, s, workload, t)
-	default:
-		err = r.refreshToken(ctx, s, workload, t)
+	act := r.refreshToken
+	if joined {
+		act = r.removeToken
 	}
+	err = r.inWorkload(ctx, s, func(ctx context.Context, workload client.Client) error { return act(ctx, s, workload, t) })
 	if errors.Is(err, remote.ErrNotConnected) {
 		// The connection's opening is an event.
 		return s.notConnected()
 	}
 	return err
+}
+
+// inWorkload does something in the machine's cluster, within the time that one remote call may take.
+func (r *Reconciler) inWorkload(ctx context.Context, s *scene, do func(context.Context, client.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	defer cancel()
+	workload, err := r.Clusters.Client(ctx, s.clusterKey())
+	if err != nil {
+		return err
+	}
+	return do(ctx, workload)
 }
 
 // longJoined reports whether the machine has joined so long ago that its token has ended by itself.

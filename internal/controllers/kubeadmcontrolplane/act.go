@@ -28,13 +28,15 @@ func (r *Reconciler) act(ctx context.Context, s *scene) error {
 	if _, err := apply.AddFinalizer(ctx, r.Client, fieldManager, s.kcp, controlplanev1.KubeadmControlPlaneFinalizer); err != nil {
 		return err
 	}
+	// Machines that are there, and those on their way out, do not wait for what keeps new ones from being made.
+	kept := errors.Join(r.propagate(ctx, s), r.leave(ctx, s))
 	if err := errors.Join(s.template.Failure(), provision.OwnTemplates(ctx, r.Client, fieldManager, s.cluster, s.template.Object), r.adopt(ctx, s)); err != nil {
-		return err
+		return errors.Join(kept, err)
 	}
 	if err := r.secure(ctx, s); err != nil {
-		return err
+		return errors.Join(kept, err)
 	}
-	return errors.Join(r.propagate(ctx, s), r.leave(ctx, s), r.scale(ctx, s))
+	return errors.Join(kept, r.scale(ctx, s))
 }
 
 // adopt takes over control-plane Machines of the Cluster that nobody controls, such as restored ones. Those that are
@@ -53,7 +55,7 @@ func (r *Reconciler) adopt(ctx context.Context, s *scene) error {
 			errs = append(errs, fmt.Errorf("adopt Machine %s: %w", m.Name, err))
 		} else if changed {
 			r.tracker.Wrote(s.kcp.UID, adopted)
-			r.Recorder.Eventf(s.kcp, adopted, corev1.EventTypeNormal, events.SuccessfulAdoption, events.Adopt, "Adopted Machine %s", m.Name)
+			r.Recorder.Eventf(s.kcp, adopted, corev1.EventTypeNormal, events.SuccessfulAdopt, events.Adopt, "Adopted Machine %s", m.Name)
 			errs = append(errs, outcome.Quietly(0, "Adopted", "Machine %s was adopted and is counted when the cache shows it", m.Name))
 		}
 	}
@@ -78,6 +80,10 @@ func adoptable(kcp *controlplanev1.KubeadmControlPlane, m *clusterv1.Machine) bo
 // scale makes the number of Machines so and replaces outdated ones, one at a time.
 func (r *Reconciler) scale(ctx context.Context, s *scene) error {
 	s.step = plan.ControlPlane(s.facts())
+	if s.step.Kind == plan.ScaleUpAction && s.etcd.remembered {
+		r.look(ctx, s) // A join changes the majority: not on the strength of what was seen minutes ago.
+		s.step = plan.ControlPlane(s.facts())
+	}
 	if err := r.sweep(ctx, s); err != nil {
 		return err
 	}
@@ -104,6 +110,13 @@ func (r *Reconciler) scale(ctx context.Context, s *scene) error {
 	return r.grow(ctx, s)
 }
 
+// look reads etcd's members now.
+func (r *Reconciler) look(ctx context.Context, s *scene) {
+	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
+	defer cancel()
+	s.etcd = r.readEtcd(ctx, s)
+}
+
 // facts are what the plan decides on. What is not seen right now is unknown to it, whatever conditions still say.
 func (s *scene) facts() plan.ControlPlaneFacts {
 	f := plan.ControlPlaneFacts{
@@ -117,6 +130,10 @@ func (s *scene) facts() plan.ControlPlaneFacts {
 	}
 	for _, d := range s.cluster.Status.FailureDomains {
 		f.Domains = append(f.Domains, plan.FailureDomain{Name: d.Name, ControlPlane: isTrue(d.ControlPlane)})
+	}
+	if names := s.unowned(); len(names) > 0 {
+		f.Hold = fmt.Sprintf("Cluster %s has control plane Machines that this object does not control: %s; delete them, or let them be adopted (no controller, a KubeadmConfig, and at most one minor version from spec.version)",
+			s.cluster.Name, plan.NameList(names))
 	}
 	if !s.cluster.DeletionTimestamp.IsZero() {
 		f.Hold = fmt.Sprintf("Cluster %s is being deleted", s.cluster.Name)
@@ -159,10 +176,18 @@ func (r *Reconciler) shrink(ctx context.Context, s *scene) error {
 func (r *Reconciler) deleteMachine(ctx context.Context, s *scene, m *machine) error {
 	err := r.Client.Delete(ctx, m.DeepCopy(), client.Preconditions{UID: &m.UID})
 	if client.IgnoreNotFound(err) != nil {
+		r.doubt(s, err)
 		return fmt.Errorf("delete Machine %s: %w", m.Name, err)
 	}
 	r.tracker.Deleted(s.kcp.UID, m.Machine)
 	return nil
+}
+
+// doubt says that a write has failed, and may have arrived though its answer did not: before the next step the API server
+// is asked.
+func (r *Reconciler) doubt(s *scene, err error) {
+	r.swept.Dirty(s.kcp.UID)
+	r.tracker.Failed(s.kcp.UID, err)
 }
 
 // tellUnhealthy tells once, in an Event, that the control plane is not well for longer than a Machine takes to settle.

@@ -38,6 +38,8 @@ const (
 	statusInterval = time.Second
 	// calmInterval spaces out writes that change nothing but what is told of something under way.
 	calmInterval = 5 * time.Second
+	// unreadInterval is between two attempts to read and record when a Machine's certificate ends.
+	unreadInterval = time.Minute
 	// connectionGrace is how long a cluster may not answer before what was known of its Machines counts as unknown.
 	connectionGrace = 5 * time.Minute
 )
@@ -66,9 +68,11 @@ type Reconciler struct {
 	tracker   *freshness.Tracker
 	pace      *apply.Pace
 	calm      *apply.Pace
-	members   *memberLog
-	patience  *patience
-	swept     *sweeps
+	// unread spaces out attempts to read and record when the certificates of Machines end.
+	unread   *apply.Pace
+	members  *memberLog
+	patience *patience
+	swept    *provision.Sweeps
 }
 
 // SetupWithManager adds the controller to a manager.
@@ -82,11 +86,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.maker = provision.NewMaker(r.Client, r.machines)
 	r.tracker = freshness.New(r.Now)
 	r.pace, r.calm = apply.NewPace(statusInterval), apply.NewPace(calmInterval)
+	r.unread = apply.NewPace(unreadInterval)
 	r.members, r.patience = newMemberLog(), newPatience()
-	r.swept = newSweeps()
-	if err := addIndex(mgr); err != nil {
-		return err
-	}
+	r.swept = provision.NewSweeps()
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("kubeadmcontrolplane").WithOptions(opts).
 		For(&controlplanev1.KubeadmControlPlane{}, builder.WithPredicates(ownChanges())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(machineChanges())).
@@ -101,6 +103,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.templates = contract.NewWatches(r.resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofTemplate), templateChanges())
 	return nil
 }
+
+// +kubebuilder:rbac:groups=controlplane.cluster.x-k8s.io,resources=kubeadmcontrolplanes,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=controlplane.cluster.x-k8s.io,resources=kubeadmcontrolplanes/status;kubeadmcontrolplanes/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines/status,verbs=patch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machinepools,verbs=get;list;watch
+// +kubebuilder:rbac:groups=bootstrap.cluster.x-k8s.io;infrastructure.cluster.x-k8s.io,resources=*,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 
 // Reconcile looks at one KubeadmControlPlane.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -121,5 +133,5 @@ func (r *Reconciler) forget(kcp *controlplanev1.KubeadmControlPlane) {
 	r.calm.Forget(kcp.UID)
 	r.members.forget(kcp.UID)
 	r.patience.forget(kcp.UID)
-	r.swept.dirty(kcp.UID)
+	r.swept.Dirty(kcp.UID)
 }

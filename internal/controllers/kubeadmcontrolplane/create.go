@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
@@ -34,9 +32,10 @@ const (
 )
 
 // sweep takes away what was made for Machines that do not exist, but for what the next step can finish. Such things are
-// left only by a creation that was interrupted, in this process or in an earlier one.
+// left only by a creation that was interrupted, in this process or in an earlier one. The API server is asked for them,
+// since it is done once: what a lagging cache hid would stay for ever.
 func (r *Reconciler) sweep(ctx context.Context, s *scene) error {
-	if r.swept.clean(s.kcp.UID) {
+	if r.swept.Clean(s.kcp.UID) {
 		return nil
 	}
 	orphans, err := r.orphans(ctx, s)
@@ -44,7 +43,7 @@ func (r *Reconciler) sweep(ctx context.Context, s *scene) error {
 		return err
 	}
 	if len(orphans) == 0 {
-		r.swept.done(s.kcp.UID)
+		r.swept.Done(s.kcp.UID)
 		return nil
 	}
 	if err := r.fresh(ctx, s); err != nil {
@@ -74,7 +73,7 @@ func (r *Reconciler) orphans(ctx context.Context, s *scene) ([]provision.Orphan,
 	if err == nil {
 		infrastructure = kind.GroupVersionKind // Else there can be no such objects.
 	}
-	return provision.Orphans(ctx, r.Client, provision.Search{
+	return provision.Orphans(ctx, r.APIReader, provision.Search{
 		Owner:          s.kcp.UID,
 		Bootstrap:      bootstrapv1.GroupVersion.WithKind(configKind),
 		Infrastructure: infrastructure,
@@ -114,7 +113,7 @@ func (r *Reconciler) grow(ctx context.Context, s *scene) error {
 	}
 	made, err := r.make(ctx, s, begun)
 	if err != nil {
-		r.swept.dirty(s.kcp.UID)
+		r.doubt(s, err)
 		s.refused = errors.New(strings.ReplaceAll(err.Error(), begun.Name, "<machine>")) // A random name would make each try another message.
 		r.Recorder.Eventf(s.kcp, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
 		return fmt.Errorf("create Machine %s: %w", begun.Name, err)
@@ -208,8 +207,9 @@ func (s *scene) newConfig(name string) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// madeFrom names the infrastructure template of a Machine; empty when it is not recorded.
-func (r *Reconciler) madeFrom(ctx context.Context, m *clusterv1.Machine) (string, error) {
+// madeFrom names the infrastructure template of a Machine; empty when it is not recorded. Its group is told only where that
+// is what tells it from the one asked for.
+func (r *Reconciler) madeFrom(ctx context.Context, m *clusterv1.Machine, asked clusterv1.ContractVersionedObjectReference) (string, error) {
 	object, err := r.infrastructure(ctx, m)
 	if err != nil || object == nil {
 		return "", err
@@ -218,31 +218,8 @@ func (r *Reconciler) madeFrom(ctx context.Context, m *clusterv1.Machine) (string
 	if !ok {
 		return "", nil
 	}
+	if kind.Kind == asked.Kind && kind.Group != asked.APIGroup {
+		return kind.String() + " " + name, nil
+	}
 	return kind.Kind + " " + name, nil
-}
-
-// sweeps remembers for which control planes nothing is left of interrupted creations. It is safe for concurrent use.
-type sweeps struct {
-	mu       sync.Mutex // guards spotless
-	spotless map[types.UID]bool
-}
-
-func newSweeps() *sweeps { return &sweeps{spotless: map[types.UID]bool{}} }
-
-func (w *sweeps) clean(owner types.UID) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.spotless[owner]
-}
-
-func (w *sweeps) done(owner types.UID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.spotless[owner] = true
-}
-
-func (w *sweeps) dirty(owner types.UID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.spotless, owner)
 }

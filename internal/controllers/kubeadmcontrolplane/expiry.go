@@ -1,6 +1,7 @@
 package kubeadmcontrolplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/kubeadm"
 	"slipway.dev/slipway/internal/kubeadm/config"
+	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/remote"
 )
 
@@ -24,19 +26,25 @@ func (r *Reconciler) readExpiries(ctx context.Context, s *scene) error {
 	var errs []error
 	for _, m := range s.machines {
 		view, seen := s.inside.nodes[m.Name]
-		if m.config == nil || m.deleting() || !seen || view.pods.APIServer.Health != remote.PodRunning || expiryKnown(m) {
+		if m.config == nil || m.deleting() || !seen || view.pods.APIServer.Health != remote.PodRunning || expiryKnown(m) || r.unread.Wait(m.UID, s.now) > 0 {
 			continue
 		}
-		end, err := r.Clusters.ServingCertificateExpiry(ctx, s.key, m.Status.NodeRef.Name, apiServerPort(m.config))
+		// Not again at once: one that hangs would hang each time, and what is recorded takes a moment to be seen.
+		r.unread.Wrote(m.UID, s.now)
+		end, err := r.Clusters.ServingCertificateExpiry(ctx, s.key, m.Status.NodeRef.Name, s.apiServerPort(m.config))
 		if err != nil {
-			// Nothing rests on it but a date, which the next look may tell.
+			// Nothing rests on it but a date, which a later look may tell.
+			s.after = outcome.Sooner(s.after, unreadInterval)
 			ctrl.LoggerFrom(ctx).V(1).Info("The API server's certificate could not be read", "machine", m.Name, "cause", err.Error())
 			continue
 		}
 		_, err = apply.Metadata(ctx, r.Client, fieldManager, m.config.DeepCopy(), func(meta metav1.Object) {
 			apply.SetAnnotation(meta, clusterv1.MachineCertificatesExpiryDateAnnotation, end.UTC().Format(time.RFC3339))
 		})
-		errs = append(errs, err)
+		if err != nil {
+			r.unread.Forget(m.UID)
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -47,8 +55,9 @@ func expiryKnown(m *machine) bool {
 	return onMachine || onConfig
 }
 
-// apiServerPort is the port at which the machine's own API server listens.
-func apiServerPort(c *bootstrapv1.KubeadmConfig) int32 {
+// apiServerPort is the port at which the machine's own API server listens: that of its KubeadmConfig, else the Cluster's, as
+// its bootstrap data has it.
+func (s *scene) apiServerPort(c *bootstrapv1.KubeadmConfig) int32 {
 	port := c.Spec.InitConfiguration.LocalAPIEndpoint.BindPort
 	if config.Joins(&c.Spec) {
 		port = 0
@@ -56,8 +65,8 @@ func apiServerPort(c *bootstrapv1.KubeadmConfig) int32 {
 			port = join.LocalAPIEndpoint.BindPort
 		}
 	}
-	if port == 0 {
-		return kubeadm.DefaultPort
+	if every := s.cluster.Spec.ClusterNetwork.APIServerPort; port == 0 && every != nil {
+		port = *every
 	}
-	return port
+	return cmp.Or(port, kubeadm.DefaultPort)
 }

@@ -131,10 +131,7 @@ func (w *world) key() types.NamespacedName {
 // change changes the control plane.
 func (w *world) change(f func(*controlplanev1.KubeadmControlPlane)) {
 	w.Helper()
-	w.must(w.Get(w.Context(), client.ObjectKeyFromObject(w.kcp), w.kcp))
-	before := w.kcp.DeepCopy()
-	f(w.kcp)
-	w.must(w.Patch(w.Context(), w.kcp, client.MergeFrom(before)))
+	planetest.Change(w, w, w.kcp, func() { f(w.kcp) })
 }
 
 // list returns the control-plane Machines by name.
@@ -212,6 +209,17 @@ func (w *world) says(conditionType string, status metav1.ConditionStatus, words 
 		}
 		return nil
 	})
+}
+
+// hold keeps a Machine from going once it is deleted, so that what leads there can be looked at, until released.
+func (w *world) hold(m *clusterv1.Machine) (release func()) {
+	w.Helper()
+	const hook = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/example"
+	put := func(value string) {
+		w.must(w.Patch(w.Context(), m, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+hook+`":`+value+`}}}`))))
+	}
+	put(`"me"`)
+	return func() { put("null") }
 }
 
 // gone waits until the object is gone.

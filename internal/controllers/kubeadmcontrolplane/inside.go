@@ -53,9 +53,9 @@ type nodeView struct {
 
 // etcdView is the etcd of the cluster.
 type etcdView struct {
-	// known says that the members were read.
-	known   bool
-	members []remote.Member
+	// known says that the members were read, remembered that it was some time ago.
+	known, remembered bool
+	members           []remote.Member
 	// err is why they were not read.
 	err error
 }
@@ -66,7 +66,7 @@ func (r *Reconciler) lookInside(ctx context.Context, s *scene) {
 	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
 	defer cancel()
 	s.inside.status = r.Clusters.Status(s.key)
-	s.inside.initialized = isTrue(s.kcp.Status.Initialization.ControlPlaneInitialized)
+	s.inside.initialized = isTrue(s.kcp.Status.Initialization.ControlPlaneInitialized) || isTrue(s.cluster.Status.Initialization.ControlPlaneInitialized)
 	if !s.connected() {
 		return
 	}
@@ -115,19 +115,23 @@ func (r *Reconciler) viewNode(s *scene, name string) nodeView {
 // viewEtcd returns the members of etcd: as they were when they were read last, if nothing has happened since and nobody
 // is to be removed on the strength of it.
 func (r *Reconciler) viewEtcd(ctx context.Context, s *scene) etcdView {
-	print := s.etcdPrint()
 	if !s.removing() {
-		if members, left := r.members.recall(s.kcp.UID, print, s.now); left > 0 {
+		if members, left := r.members.recall(s.kcp.UID, s.etcdPrint(), s.now); left > 0 {
 			s.after = outcome.Sooner(s.after, left)
-			return etcdView{known: true, members: members}
+			return etcdView{known: true, remembered: true, members: members}
 		}
 	}
+	return r.readEtcd(ctx, s)
+}
+
+// readEtcd asks etcd for its members, and remembers them when all are well.
+func (r *Reconciler) readEtcd(ctx context.Context, s *scene) etcdView {
 	members, err := r.askEtcd(ctx, s)
 	if err != nil || !s.allWell(members) {
 		r.members.forget(s.kcp.UID)
 		s.after = outcome.Sooner(s.after, s.settling())
 	} else {
-		r.members.remember(s.kcp.UID, print, members, s.now)
+		r.members.remember(s.kcp.UID, s.etcdPrint(), members, s.now)
 		s.after = outcome.Sooner(s.after, etcdInterval)
 	}
 	return etcdView{known: err == nil, members: members, err: err}
@@ -221,7 +225,8 @@ func memberHealth(m remote.Member) plan.Tri {
 }
 
 // machineOf returns the name of the Machine that an etcd member runs on: by its Node, by its own name for a Machine whose
-// Node is not known yet, or by the address that the member is reached at.
+// Node is not known yet, or by the address that the member is reached at, which no two members share. A Machine with a Node
+// has no member of another name: that one was there before, at the same address.
 func (s *scene) machineOf(member remote.Member) string {
 	if m := s.memberMachine(member); m != nil {
 		return m.Name
@@ -235,7 +240,9 @@ func (s *scene) memberMachine(member remote.Member) *machine {
 		func(m *machine) bool {
 			return member.Name != "" && !m.Status.NodeRef.IsDefined() && m.Name == member.Name
 		},
-		func(m *machine) bool { return member.Name == "" && hasAddress(m, member.PeerURLs) },
+		func(m *machine) bool {
+			return (member.Name == "" || !m.Status.NodeRef.IsDefined()) && hasAddress(m, member.PeerURLs)
+		},
 	} {
 		if i := slices.IndexFunc(s.machines, match); i >= 0 {
 			return s.machines[i]

@@ -118,6 +118,9 @@ func (s *scene) others(m *machine) []plan.LeaveMachine {
 			list = append(list, plan.LeaveMachine{Name: o.Name, Created: o.CreationTimestamp.Time, Deleting: o.deleting()})
 		}
 	}
+	for _, o := range slices.Concat(s.strays, s.foreign) {
+		list = append(list, plan.LeaveMachine{Name: o.Name, Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero()})
+	}
 	return list
 }
 

@@ -45,9 +45,18 @@ func TestControlPlane_ComesUpAndIsQuiet(t *testing.T) {
 		t.Errorf("finalizers %v", w.kcp.Finalizers)
 	}
 	writes.Cease(t)
-	// Finalizer, template, 5 Secrets; 3 objects, conditions and the certificates' end a Machine; the rest is status.
-	if log := writes.Log(); len(log) > 7+3*5+12 {
-		t.Errorf("%d writes:\n%s", len(log), strings.Join(log, "\n"))
+	// Finalizer, template, 5 Secrets; 3 objects and the certificates' end a Machine. How often statuses are written, that of a
+	// Machine included, depends on how the events come: at most once for each thing that happens to a Machine.
+	statuses, others := 0, 0
+	for _, line := range writes.Log() {
+		if strings.HasPrefix(line, "patch status of ") {
+			statuses++
+		} else {
+			others++
+		}
+	}
+	if others > 7+3*4 || statuses > 3*12 {
+		t.Errorf("%d writes of statuses and %d others:\n%s", statuses, others, strings.Join(writes.Log(), "\n"))
 	}
 }
 

@@ -38,10 +38,10 @@ type scene struct {
 	now      time.Time
 
 	// machines are those that the control plane controls, by name; strays are control-plane Machines of the Cluster that
-	// nobody controls.
-	machines []*machine
-	strays   []*clusterv1.Machine
-	template provision.Template
+	// nobody controls, foreign those that another object does.
+	machines        []*machine
+	strays, foreign []*clusterv1.Machine
+	template        provision.Template
 
 	authorities authorities
 	inside      inside
@@ -141,7 +141,7 @@ func (r *Reconciler) list(ctx context.Context, cluster types.NamespacedName) ([]
 		return nil, nil
 	}
 	var list clusterv1.MachineList
-	if err := r.Client.List(ctx, &list, client.InNamespace(cluster.Namespace), client.MatchingFields{byCluster: cluster.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &list, append(ofControlPlane(cluster), client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, fmt.Errorf("list control plane Machines of Cluster %s: %w", cluster, err)
 	}
 	machines := make([]*clusterv1.Machine, len(list.Items))
@@ -170,9 +170,22 @@ func (r *Reconciler) observeMachines(ctx context.Context, s *scene) error {
 			s.machines = append(s.machines, &machine{Machine: m})
 		case metav1.GetControllerOfNoCopy(m) == nil:
 			s.strays = append(s.strays, m)
+		default:
+			s.foreign = append(s.foreign, m)
 		}
 	}
 	return nil
+}
+
+// unowned names the control-plane Machines of the Cluster that are not ours: they may run API servers and members of etcd
+// that are reckoned with nowhere, and where they do, a first Machine of ours would start a second control plane.
+func (s *scene) unowned() []string {
+	names := make([]string, 0, len(s.strays)+len(s.foreign))
+	for _, m := range slices.Concat(s.strays, s.foreign) {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // concerns reports whether the control plane controls the Machine or may adopt it.
@@ -182,7 +195,7 @@ func (s *scene) concerns(m metav1.Object) bool {
 
 // fresh returns nil when the cache holds all Machines that were made and deleted for the control plane.
 func (r *Reconciler) fresh(ctx context.Context, s *scene) error {
-	seen := make([]metav1.Object, 0, len(s.machines)+len(s.strays))
+	seen := []metav1.Object{s.kcp}
 	for _, m := range s.machines {
 		seen = append(seen, m.Machine)
 	}
@@ -190,7 +203,9 @@ func (r *Reconciler) fresh(ctx context.Context, s *scene) error {
 		seen = append(seen, m)
 	}
 	kinds := []schema.GroupVersionKind{clusterv1.GroupVersion.WithKind("Machine")}
-	return r.tracker.Fresh(ctx, s.kcp.UID, seen, freshness.Live(r.APIReader, s.concerns, kinds, ofControlPlane(s.key)...))
+	list := freshness.Live(r.APIReader, s.concerns, kinds, ofControlPlane(s.key)...)
+	list = freshness.With(r.APIReader, controlplanev1.GroupVersion.WithKind(ownKind), s.kcp, list)
+	return r.tracker.Fresh(ctx, s.kcp.UID, seen, list)
 }
 
 // all returns the Machines.
@@ -247,11 +262,11 @@ func (r *Reconciler) compareMachines(ctx context.Context, s *scene) error {
 		if m.config, err = r.configOf(ctx, m.Machine); err != nil {
 			return err
 		}
-		made, err := r.madeFrom(ctx, m.Machine)
+		ref := s.kcp.Spec.MachineTemplate.Spec.InfrastructureRef
+		made, err := r.madeFrom(ctx, m.Machine, ref)
 		if err != nil {
 			return err
 		}
-		ref := s.kcp.Spec.MachineTemplate.Spec.InfrastructureRef
 		facts := plan.ControlPlaneSpecFacts{
 			Version: s.kcp.Spec.Version, MachineVersion: m.Spec.Version,
 			Infrastructure: ref.Kind + " " + ref.Name, MachineInfrastructure: made,

@@ -44,21 +44,21 @@ func (s *scene) newMachine(name string, infrastructure schema.GroupKind) (*corev
 			APIGroup: bootstrapv1.GroupVersion.Group, Kind: configKind, Name: name,
 		}},
 		InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: infrastructure.Group, Kind: infrastructure.Kind, Name: name},
-	}, true)
+	})
 }
 
 // sameMachine returns what the control plane wants of a Machine that exists: what may change in place as the spec has it
-// now, the rest as the Machine has it. The hook stays off where it was taken off.
+// now, the rest as the Machine has it. The hook is put on one that came without it, such as an adopted one: else its etcd
+// member would stay when it goes, and count against every majority.
 func (s *scene) sameMachine(m *machine) (*corev1ac.MachineApplyConfiguration, error) {
-	_, hooked := m.Annotations[controlplanev1.PreTerminateHookCleanupAnnotation]
 	spec := clusterv1.MachineSpec{
 		Version: m.Spec.Version, FailureDomain: m.Spec.FailureDomain, InfrastructureRef: m.Spec.InfrastructureRef,
 		Bootstrap: clusterv1.Bootstrap{ConfigRef: m.Spec.Bootstrap.ConfigRef},
 	}
-	return s.machineIntent(m.Name, spec, hooked)
+	return s.machineIntent(m.Name, spec)
 }
 
-func (s *scene) machineIntent(name string, spec clusterv1.MachineSpec, hooked bool) (*corev1ac.MachineApplyConfiguration, error) {
+func (s *scene) machineIntent(name string, spec clusterv1.MachineSpec) (*corev1ac.MachineApplyConfiguration, error) {
 	template := &s.kcp.Spec.MachineTemplate
 	spec.ClusterName = s.key.Name
 	spec.ReadinessGates = s.readinessGates()
@@ -69,9 +69,7 @@ func (s *scene) machineIntent(name string, spec clusterv1.MachineSpec, hooked bo
 	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, template.ObjectMeta.Annotations)
-	if hooked {
-		annotations[controlplanev1.PreTerminateHookCleanupAnnotation] = ""
-	}
+	annotations[controlplanev1.PreTerminateHookCleanupAnnotation] = ""
 	return corev1ac.Machine(name, s.kcp.Namespace).
 		WithLabels(s.labels()).
 		WithAnnotations(annotations).

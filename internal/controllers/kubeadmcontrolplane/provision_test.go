@@ -96,6 +96,15 @@ func TestKubeconfig_IsRenewedWhenItNoLongerFits(t *testing.T) {
 	w.settled(1)
 }
 
+// A kubeconfig cannot outlive its CA, and is not made again and again for that.
+func TestKubeconfig_OfACAThatEndsSoonIsLeftInPeace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, func(w *world) { w.kcp.Spec.KubeadmConfigSpec.ClusterConfiguration.CACertificateValidityPeriodDays = 90 })
+	writes := w.run(t)
+	w.settled(1)
+	writes.Cease(t)
+}
+
 func TestMachines_ThatAreRefusedLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
@@ -146,4 +155,15 @@ func TestTemplate_ThatIsMissingIsTold(t *testing.T) {
 	w.says(clusterv1.ScalingUpCondition, metav1.ConditionTrue, "SimMachineTemplate later does not exist")
 	w.must(w.Create(t.Context(), w.template("later")))
 	w.settled(1)
+}
+
+func TestTemplate_OfAKindThatIsNotInstalledIsToldAndNothingElseIsBlamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, func(w *world) { w.kcp.Spec.MachineTemplate.Spec.InfrastructureRef.Kind = "NothingTemplate" })
+	w.run(t)
+	const mend = "There is no CustomResourceDefinition nothingtemplates.infrastructure.cluster.x-k8s.io for kind NothingTemplate of group " +
+		"infrastructure.cluster.x-k8s.io; install the provider that serves it, or correct the reference"
+	w.says(clusterv1.ScalingUpCondition, metav1.ConditionTrue, mend)
+	w.says(controlplanev1.KubeadmControlPlaneCertificatesAvailableCondition, metav1.ConditionFalse,
+		"The certificate authorities are made when there is a template to make machines from: "+mend)
 }

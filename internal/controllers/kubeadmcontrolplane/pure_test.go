@@ -144,6 +144,10 @@ func TestMachineOf_FindsMembersByNodeNameOrAddress(t *testing.T) {
 		{remote.Member{PeerURLs: []string{"https://10.0.0.2:2380"}}, "m2"},
 		{remote.Member{PeerURLs: []string{"https://[fd00::3]:2380"}}, "m3"},
 		{remote.Member{PeerURLs: []string{"https://10.0.0.9:2380"}}, ""},
+		// kubelet named the Node otherwise, and the Node is not known yet.
+		{remote.Member{Name: "ip-10-0-0-2", PeerURLs: []string{"https://10.0.0.2:2380"}}, "m2"},
+		// The address of a Machine that is no more went to another one.
+		{remote.Member{Name: "node-0", PeerURLs: []string{"https://10.0.0.1:2380"}}, ""},
 	} {
 		if got := s.machineOf(tt.member); got != tt.want {
 			t.Errorf("%+v is on %q, want %q", tt.member, got, tt.want)

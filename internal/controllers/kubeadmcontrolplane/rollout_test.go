@@ -194,8 +194,10 @@ func TestRollout_ForATemplateAndAMomentAndAConfig(t *testing.T) {
 			kcp.Spec.KubeadmConfigSpec.PreKubeadmCommands = []string{"echo hello"}
 		}},
 	} {
+		release := w.hold(&last)
 		w.change(tt.change)
 		w.says(clusterv1.RollingOutCondition, metav1.ConditionTrue, tt.says)
+		release()
 		next := w.settled(1)[0]
 		if next.UID == last.UID {
 			t.Errorf("%s: Machine %s was not replaced", tt.name, last.Name)
@@ -219,8 +221,11 @@ func TestRollout_AheadOfTheEndOfCertificates(t *testing.T) {
 	end := time.Now().Add(20 * 24 * time.Hour).UTC().Format(time.RFC3339)
 	w.must(w.Patch(t.Context(), &first, client.RawPatch("application/merge-patch+json",
 		[]byte(`{"metadata":{"annotations":{"`+clusterv1.MachineCertificatesExpiryDateAnnotation+`":"`+end+`"}}}`))))
+	release := w.hold(&first)
 	w.change(func(kcp *controlplanev1.KubeadmControlPlane) { kcp.Spec.Rollout.Before.CertificatesExpiryDays = 30 })
 	w.says(clusterv1.RollingOutCondition, metav1.ConditionTrue, "Certificates expire in less than 30 days")
+	release()
+	w.gone(&first)
 	w.settled(1)
 }
 
@@ -229,8 +234,7 @@ func TestPropagation_ReachesMachinesThatAreBeingDeleted(t *testing.T) {
 	w := newWorld(t, 3)
 	w.run(t)
 	m := w.settled(3)[0]
-	const hook = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/example"
-	w.must(w.Patch(t.Context(), &m, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"`+hook+`":"me"}}}`))))
+	release := w.hold(&m)
 	w.must(w.Delete(t.Context(), &m))
 	w.change(func(kcp *controlplanev1.KubeadmControlPlane) {
 		kcp.Spec.MachineTemplate.Spec.Deletion.NodeDrainTimeoutSeconds = new(int32(60))
@@ -244,7 +248,7 @@ func TestPropagation_ReachesMachinesThatAreBeingDeleted(t *testing.T) {
 		}
 		return nil
 	})
-	w.must(w.Patch(t.Context(), &m, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"`+hook+`":null}}}`))))
+	release()
 	w.gone(&m)
 	w.settled(3)
 	w.tidy(3)

@@ -280,6 +280,11 @@ func (s *scene) certificatesMessage() string {
 	if s.mayGenerate() && !isTrue(s.cluster.Status.Initialization.InfrastructureProvisioned) {
 		return "The certificate authorities are made when the Cluster's infrastructure is provisioned"
 	}
+	if s.mayGenerate() {
+		if text := s.template.Obstacle(); text != "" {
+			return "The certificate authorities are made when there is a template to make machines from: " + text
+		}
+	}
 	return fmt.Sprintf("Secret %s is missing; create it with the keys %s and %s, from a backup if there was one",
 		plan.NameList(names), certs.CertKey, certs.KeyKey)
 }

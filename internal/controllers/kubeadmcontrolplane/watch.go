@@ -3,7 +3,6 @@ package kubeadmcontrolplane
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -32,23 +30,6 @@ const (
 	controlPlaneRole = "node-role.kubernetes.io/control-plane"
 )
 
-// byCluster is an index of control-plane Machines in the cache. It carries the controller's name, since an index can be
-// added once.
-const byCluster = "kubeadmcontrolplane.slipway.dev/cluster"
-
-func addIndex(mgr ctrl.Manager) error {
-	err := mgr.GetFieldIndexer().IndexField(context.Background(), &clusterv1.Machine{}, byCluster, func(obj client.Object) []string { //nolint:forbidigo // set-up has no context
-		if _, ours := obj.GetLabels()[clusterv1.MachineControlPlaneLabel]; !ours {
-			return nil
-		}
-		return []string{obj.GetLabels()[clusterv1.ClusterNameLabel]}
-	})
-	if err != nil {
-		return fmt.Errorf("index Machines by %s: %w", byCluster, err)
-	}
-	return nil
-}
-
 func requestFor(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
 }
@@ -57,7 +38,10 @@ func requestFor(namespace, name string) []reconcile.Request {
 // control plane of its Cluster.
 func (r *Reconciler) ofMachine(ctx context.Context, obj client.Object) []reconcile.Request {
 	if owner := metav1.GetControllerOf(obj); owner != nil && owner.Kind == ownKind {
-		return requestFor(obj.GetNamespace(), owner.Name)
+		// Another control plane of the Cluster, if there is one, waits for Machines that are not its own to go.
+		others := slices.DeleteFunc(r.ofClusterNamed(ctx, obj.GetNamespace(), obj.GetLabels()[clusterv1.ClusterNameLabel]),
+			func(req reconcile.Request) bool { return req.Name == owner.Name })
+		return append(others, requestFor(obj.GetNamespace(), owner.Name)...)
 	}
 	if _, isControlPlane := obj.GetLabels()[clusterv1.MachineControlPlaneLabel]; isControlPlane {
 		return r.ofClusterNamed(ctx, obj.GetNamespace(), obj.GetLabels()[clusterv1.ClusterNameLabel])

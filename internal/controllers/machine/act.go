@@ -35,6 +35,7 @@ func (r *Reconciler) act(ctx context.Context, w *world) error {
 		return err
 	}
 	return errors.Join(
+		w.bootstrap.err, w.infra.err,
 		r.own(ctx, w, w.bootstrap), r.own(ctx, w, w.infra),
 		r.takeOver(ctx, w),
 		r.syncNode(ctx, w),

@@ -128,7 +128,7 @@ func (r *Reconciler) step(ctx context.Context, w *world, f *plan.MachineDeletion
 		if w.node.err != nil {
 			p.Message += ": " + w.node.err.Error()
 		}
-		return false, w.wait(0)
+		return false, w.waitForCluster()
 	case plan.WaitPreDrainHook, plan.WaitPreTerminateHook:
 		return false, w.wait(0)
 	case plan.Drain:
@@ -158,6 +158,12 @@ func (w *world) wait(after time.Duration) error {
 		after = outcome.Sooner(after, max(time.Second, at.Sub(w.now)))
 	}
 	return outcome.Waiting(after, w.deletion.plan.Reason, "%s", w.deletion.plan.Message)
+}
+
+// waitForCluster waits for a workload cluster that does not answer. What makes that needless, such as the loss of the last
+// Machine that serves it, makes no event for this Machine.
+func (w *world) waitForCluster() error {
+	return w.wait(interval(w.machine.DeletionTimestamp.Time, w.now))
 }
 
 func (r *Reconciler) deleteExternal(ctx context.Context, w *world, e external) error {
@@ -218,20 +224,21 @@ func hooks(m *clusterv1.Machine, prefix string) []string {
 // controlPlaneFacts tell whether anybody serves the Nodes of the Cluster after this Machine.
 func (r *Reconciler) controlPlaneFacts(ctx context.Context, w *world, f *plan.MachineDeletionFacts) error {
 	if ref := w.cluster.Spec.ControlPlaneRef; ref.IsDefined() {
-		object, err := r.externals.Get(ctx, ref, w.machine.Namespace)
-		switch {
-		case apierrors.IsNotFound(err):
-			f.ControlPlaneDeleting = true
-		case err != nil:
+		object, err := r.controlPlane(ctx, w, ref)
+		if err != nil {
 			return fmt.Errorf("read the control plane of Cluster %s: %w", w.clusterKey(), err)
-		default:
-			f.ControlPlaneDeleting = object.Deleting()
+		}
+		// An object that is missing says nothing of the Machines that serve: it may be restored later than they.
+		if object != nil {
 			view, err := object.ControlPlane()
 			if err != nil {
 				return err
 			}
-			f.ExternalControlPlane = view.ExternalManaged.IsTrue()
+			f.ControlPlaneDeleting, f.ExternalControlPlane = object.Deleting(), view.ExternalManaged.IsTrue()
 		}
+	}
+	if f.ExternalControlPlane {
+		return nil // It does not run on Machines.
 	}
 	machines := r.machines(ctx, w.machine.Namespace, byCluster, w.machine.Spec.ClusterName)
 	if slices.ContainsFunc(machines, servesOn) {
@@ -245,6 +252,15 @@ func (r *Reconciler) controlPlaneFacts(ctx context.Context, w *world, f *plan.Ma
 	}
 	f.ControlPlaneLeft = plan.TriOf(slices.ContainsFunc(live.Items, servesOn))
 	return nil
+}
+
+// controlPlane reads the control plane's object; nil when it does not exist.
+func (r *Reconciler) controlPlane(ctx context.Context, w *world, ref clusterv1.ContractVersionedObjectReference) (*contract.Object, error) {
+	e := r.observeExternal(ctx, ref, w.machine.Namespace)
+	if err := r.confirmKind(ctx, &e); err != nil {
+		return nil, err
+	}
+	return e.object, e.err
 }
 
 func servesOn(m clusterv1.Machine) bool {
@@ -312,7 +328,7 @@ func (r *Reconciler) enter(ctx context.Context, w *world) (client.Client, func()
 	if err != nil {
 		leave()
 		w.deletion.plan.Message += ": " + whyNoNode(w)
-		return nil, nil, w.wait(0)
+		return nil, nil, w.waitForCluster()
 	}
 	return workload, leave, nil
 }

@@ -223,6 +223,52 @@ func TestDeletion_GoesOnWithoutTheWorkloadCluster(t *testing.T) {
 	}
 }
 
+// What lets a Machine go without its Node may happen after its cluster has fallen silent, which makes no more events.
+func TestDeletion_NoticesThatNobodyServesTheNodeAnyMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	cp := controlPlane(w)
+	m := w.running("worker")
+	w.must(w.served.SetReachable(false))
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "does not answer")
+	})
+	quiet(t, w)
+	w.must(w.Delete(t.Context(), cp))
+	w.untilGone(w, m)
+}
+
+// Only the loss of its Machines ends a control plane; that its object is not there, as after a restore, does not.
+func TestDeletion_DrainsWhileTheControlPlanesObjectIsMissing(t *testing.T) {
+	t.Parallel()
+	for name, ref := range map[string]func(*world) clusterv1.ContractVersionedObjectReference{
+		"the object is missing": func(w *world) clusterv1.ContractVersionedObjectReference { return w.ref("ControlPlane", "lost") },
+		"its kind is missing": func(*world) clusterv1.ContractVersionedObjectReference {
+			return clusterv1.ContractVersionedObjectReference{APIGroup: "nowhere.dev", Kind: "NothingControlPlane", Name: "lost"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, contract.V1Beta2)
+			controlPlane(w)
+			m := w.running("worker")
+			before := w.cluster.DeepCopy()
+			w.cluster.Spec.ControlPlaneRef = ref(w)
+			w.must(w.Patch(t.Context(), w.cluster, client.MergeFrom(before)))
+			w.must(w.workload.Create(t.Context(), pod("job", "worker", func(p *corev1.Pod) {
+				p.Labels = map[string]string{clusterv1.PodDrainLabel: "wait-completed"}
+			})))
+			w.must(w.Delete(t.Context(), m))
+			w.until(m, func(m *clusterv1.Machine) error {
+				return deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "Pod default/job: waiting for completion")
+			})
+			w.must(w.workload.Delete(t.Context(), pod("job", ""), client.GracePeriodSeconds(0)))
+			w.untilGone(w, m)
+		})
+	}
+}
+
 // A Node that registers while its Machine is going must not be left behind.
 func TestDeletion_FindsANodeThatRegistersLate(t *testing.T) {
 	t.Parallel()

@@ -69,10 +69,18 @@ func deprecated(w *world, known []metav1.Condition) *clusterv1.MachineDeprecated
 	if isTrue(w.machine.Status.Initialization.InfrastructureProvisioned) && w.infra.exists() == plan.False && !w.deleting() {
 		reason, message := oldInvalidConfiguration, w.infra.ref.Kind+" "+w.infra.ref.Name+" has been deleted after being ready"
 		out.FailureReason, out.FailureMessage = &reason, &message
-	} else if failure := w.failure(); failure.Reason != "" && failure.Message != "" {
-		out.FailureReason, out.FailureMessage = &failure.Reason, &failure.Message
+	} else {
+		failure := w.failure()
+		out.FailureReason, out.FailureMessage = optional(failure.Reason), optional(failure.Message)
 	}
 	return &clusterv1.MachineDeprecatedStatus{V1Beta1: out}
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // ownOld are the old types that come from here, so that one that no longer applies goes.

@@ -63,7 +63,7 @@ func (r *Reconciler) waitVolumes(ctx context.Context, w *world, f *plan.MachineD
 func (r *Reconciler) nodeToEmpty(ctx context.Context, w *world) (drain.Node, func(), error) {
 	if w.node.node == nil {
 		w.deletion.plan.Message += ": " + whyNoNode(w)
-		return drain.Node{}, nil, w.wait(0)
+		return drain.Node{}, nil, w.waitForCluster()
 	}
 	rules, err := drain.Rules(ctx, r.Client, w.machine.Namespace)
 	if err != nil {

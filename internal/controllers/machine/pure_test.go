@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/conditions"
+	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/remote"
 )
@@ -211,6 +213,10 @@ func TestShortDeleting_NamesWhatDelaysALongDrain(t *testing.T) {
 	w.machine.DeletionTimestamp = new(metav1.NewTime(now.Add(-20 * time.Minute)))
 	w.deletion.started.NodeDrainStartTime = metav1.NewTime(now.Add(-6 * time.Minute))
 	c := conditions.True("Deleting", "DrainingNode", "Pod a/b: Cannot evict pod as it would violate the pod's disruption budget.")
+	refused := conditions.True("Deleting", "DrainingNode", "Pod a/b: could not be evicted: the hook says no")
+	if got := shortDeleting(w, &refused).Message; !strings.HasSuffix(got, "evictions that fail") {
+		t.Errorf("got %q", got)
+	}
 	const want = "Machine deletion in progress, stage: DrainingNode, since more than 15 minutes, delay likely due to PodDisruptionBudgets"
 	if got := shortDeleting(w, &c).Message; got != want {
 		t.Errorf("got %q", got)
@@ -245,4 +251,23 @@ func TestOutdated_ComparesRevisions(t *testing.T) {
 	if got := outdated(&world{}); got != plan.False {
 		t.Errorf("a Machine that stands alone: %s", got)
 	}
+}
+
+func TestDeprecated_TellsAFailureOfWhichOnlyHalfIsKnown(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []contract.Failure{{Reason: "CreateError"}, {Message: "no quota"}} {
+		w := &world{machine: &clusterv1.Machine{}, infraFacts: contract.InfrastructureMachine{Failure: failure}}
+		known := []metav1.Condition{conditions.False(clusterv1.InfrastructureReadyCondition, "", ""), conditions.False(clusterv1.MachineNodeHealthyCondition, "", "")}
+		got := deprecated(w, known).V1Beta1
+		if text(got.FailureReason) != failure.Reason || text(got.FailureMessage) != failure.Message {
+			t.Errorf("of %+v is told %q, %q", failure, text(got.FailureReason), text(got.FailureMessage))
+		}
+	}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }

@@ -14,12 +14,7 @@ func statusConfiguration(m *clusterv1.Machine, s *clusterv1.MachineStatus) *core
 			InfrastructureProvisioned: s.Initialization.InfrastructureProvisioned, BootstrapDataSecretCreated: s.Initialization.BootstrapDataSecretCreated,
 		}
 	}
-	if s.NodeRef.IsDefined() {
-		out.WithNodeRef(coreac.MachineNodeReference().WithName(s.NodeRef.Name))
-	}
-	if s.NodeInfo != nil {
-		out.WithNodeInfo(*s.NodeInfo)
-	}
+	withNode(out, s)
 	if !s.LastUpdated.IsZero() {
 		out.WithLastUpdated(s.LastUpdated)
 	}
@@ -49,6 +44,15 @@ func statusConfiguration(m *clusterv1.Machine, s *clusterv1.MachineStatus) *core
 		out.WithDeprecated(coreac.MachineDeprecatedStatus().WithV1Beta1(old.WithConditions(v.Conditions)))
 	}
 	return coreac.Machine(m.Name, m.Namespace).WithUID(m.UID).WithStatus(out)
+}
+
+func withNode(out *coreac.MachineStatusApplyConfiguration, s *clusterv1.MachineStatus) {
+	if s.NodeRef.IsDefined() {
+		out.WithNodeRef(coreac.MachineNodeReference().WithName(s.NodeRef.Name))
+	}
+	if s.NodeInfo != nil {
+		out.WithNodeInfo(*s.NodeInfo)
+	}
 }
 
 func deletionConfiguration(d *clusterv1.MachineDeletionStatus) *coreac.MachineDeletionStatusApplyConfiguration {

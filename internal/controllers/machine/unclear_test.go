@@ -1,15 +1,19 @@
 package machine_test
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/controllers/machine"
 )
 
 // IDs that end alike belong to different machines, and two Nodes with one ID to nobody.
@@ -62,6 +66,40 @@ func TestDrain_DoesNotWaitForAnUnreachableNode(t *testing.T) {
 	})
 	w.must(w.Delete(t.Context(), m))
 	w.untilGone(w, m)
+}
+
+// A read that fails makes no event that could wake the controller, and the object is not written again.
+func TestMachine_ReadsAgainWhatCouldNotBeRead(t *testing.T) {
+	t.Parallel()
+	var ill atomic.Bool
+	w := newWorld(t, contract.V1Beta2, func(r *machine.Reconciler) { r.Client = unreadable{r.Client, &ill} })
+	m := w.machine("worker")
+	w.bootstrapped("worker")
+	w.until(m, func(m *clusterv1.Machine) error {
+		return hasReason(m, clusterv1.InfrastructureReadyCondition, clusterv1.NotReadyReason)
+	})
+	quiet(t, w)
+	ill.Store(true)
+	w.provisioned("worker")
+	w.until(m, func(m *clusterv1.Machine) error {
+		return hasReason(m, clusterv1.InfrastructureReadyCondition, clusterv1.InternalErrorReason)
+	})
+	quiet(t, w)
+	ill.Store(false)
+	w.until(m, func(m *clusterv1.Machine) error { return isTrue(m, clusterv1.InfrastructureReadyCondition) })
+}
+
+// unreadable is a client that cannot read objects of providers while it is ill.
+type unreadable struct {
+	client.Client
+	ill *atomic.Bool
+}
+
+func (u unreadable) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if _, foreign := obj.(*unstructured.Unstructured); foreign && u.ill.Load() {
+		return errors.New("out of order")
+	}
+	return u.Client.Get(ctx, key, obj, opts...)
 }
 
 // A Machine that arrives before its Cluster starts when the Cluster comes.

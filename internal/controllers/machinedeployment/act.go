@@ -33,34 +33,46 @@ func (r *Reconciler) act(ctx context.Context, s *scene) error {
 	if err := r.claim(ctx, s); err != nil {
 		return err
 	}
-	err := errors.Join(s.bootstrap.Failure(), s.infrastructure.Failure(),
+	// What a template lacks keeps Machines from being made, not from being deleted or changed.
+	templates := errors.Join(s.bootstrap.Failure(), s.infrastructure.Failure(),
 		provision.OwnTemplates(ctx, r.Client, fieldManager, s.cluster, s.bootstrap.Object, s.infrastructure.Object),
-		r.adopt(ctx, s))
-	if err != nil {
-		return err
+		r.propagateDeletion(ctx, s))
+	if err := r.adopt(ctx, s); err != nil {
+		return errors.Join(templates, err)
 	}
 	if s.planErr != nil {
-		return outcome.Stalled(strategyInvalidReason, "%s", s.planErr)
+		return errors.Join(templates, outcome.Stalled(strategyInvalidReason, "%s", s.planErr))
 	}
 	if !s.planned {
-		return nil
+		return templates
 	}
-	return errors.Join(r.propagateDeletion(ctx, s), r.follow(ctx, s))
+	return errors.Join(templates, r.follow(ctx, s))
 }
 
 // claim writes what has to be on the MachineDeployment before anything is made for it, and its revision.
 func (r *Reconciler) claim(ctx context.Context, s *scene) error {
+	version, claimed := s.deployment.ResourceVersion, slices.Contains(s.deployment.Finalizers, clusterv1.MachineDeploymentFinalizer)
 	_, err := apply.Metadata(ctx, r.Client, fieldManager, s.deployment, func(m metav1.Object) {
 		if !slices.Contains(m.GetFinalizers(), clusterv1.MachineDeploymentFinalizer) {
 			m.SetFinalizers(append(m.GetFinalizers(), clusterv1.MachineDeploymentFinalizer))
 		}
 		apply.SetLabel(m, clusterv1.ClusterNameLabel, s.deployment.Spec.ClusterName)
 		apply.SetOwner(m, provision.OwnerOfTemplates(s.cluster))
-		if s.plan.Revision > 0 && revisionOf(m) != s.plan.Revision {
+		if s.plan.Revision > 0 && revisionOf(m) != s.plan.Revision && !s.renumbers() {
 			apply.SetAnnotation(m, clusterv1.RevisionAnnotation, strconv.FormatInt(s.plan.Revision, 10))
 		}
 	})
+	if claimed {
+		s.deployment.ResourceVersion = version // The write was no lock: the spec that we saw may be older than it.
+	}
 	return err
+}
+
+// renumbers reports whether a MachineSet that exists becomes the current one again and gets a new number. It comes first
+// then: while the deployment's own number is higher, all Nodes of the set count as outdated.
+func (s *scene) renumbers() bool {
+	set := s.set(s.plan.New)
+	return set != nil && revisionOf(set) != s.plan.Revision
 }
 
 // adopt takes over MachineSets that match the selector and that nobody controls.
@@ -78,17 +90,21 @@ func (r *Reconciler) adopt(ctx context.Context, s *scene) error {
 			errs = append(errs, fmt.Errorf("adopt MachineSet %s: %w", set.Name, err))
 		} else if changed {
 			r.tracker.Wrote(s.deployment.UID, adopted)
-			r.Recorder.Eventf(s.deployment, adopted, corev1.EventTypeNormal, events.SuccessfulAdoption, events.Adopt, "Adopted MachineSet %s", set.Name)
+			r.Recorder.Eventf(s.deployment, adopted, corev1.EventTypeNormal, events.SuccessfulAdopt, events.Adopt, "Adopted MachineSet %s", set.Name)
 			errs = append(errs, outcome.Quietly(0, "Adopted", "MachineSet %s was adopted and is counted when the cache shows it", set.Name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// follow does what the plan says.
+// follow does what the plan says. An intent holds the size of a set even where only something else changes, so a cache
+// that lags would bring an older size back: it is never believed.
 func (r *Reconciler) follow(ctx context.Context, s *scene) error {
-	if s.changesSizes() {
-		if err := r.fresh(ctx, s); err != nil {
+	if err := r.fresh(ctx, s); err != nil {
+		return err
+	}
+	if s.grows() {
+		if err := r.shown(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -102,22 +118,12 @@ func (r *Reconciler) follow(ctx context.Context, s *scene) error {
 	for _, name := range s.plan.Delete {
 		errs = append(errs, r.deleteSet(ctx, s, s.set(name)))
 	}
+	for _, err := range errs {
+		r.tracker.Failed(s.deployment.UID, err) // Each by itself: that one was refused says nothing of another.
+	}
 	err := errors.Join(errs...)
 	s.inPlace = err == nil
 	return err
-}
-
-// changesSizes reports whether the plan makes, resizes or deletes MachineSets, which wants a fresh look.
-func (s *scene) changesSizes() bool {
-	if s.plan.Create != nil || len(s.plan.Delete) > 0 {
-		return true
-	}
-	for i, set := range s.sets {
-		if sizeOf(set) != s.plan.Sets[i].Replicas {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *scene) set(name string) *clusterv1.MachineSet {
@@ -175,6 +181,7 @@ func (r *Reconciler) deleteSet(ctx context.Context, s *scene, set *clusterv1.Mac
 		return fmt.Errorf("delete MachineSet %s: %w", set.Name, err)
 	}
 	r.tracker.Deleted(s.deployment.UID, set)
+	r.acting.forget(set.UID)
 	r.Recorder.Eventf(s.deployment, set, corev1.EventTypeNormal, events.SuccessfulDelete, events.Delete, "Deleted MachineSet %s", set.Name)
 	return nil
 }

@@ -54,6 +54,7 @@ type Reconciler struct {
 	own           *apply.Applier
 	tracker       *freshness.Tracker
 	pace          *apply.Pace
+	acting        *acting
 }
 
 // SetupWithManager adds the controller to a manager.
@@ -62,7 +63,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
 	r.sets, r.own = apply.New(r.Client, setManager), apply.New(r.Client, fieldManager)
-	r.tracker, r.pace = freshness.New(r.Now), apply.NewPace(statusInterval)
+	r.tracker, r.pace, r.acting = freshness.New(r.Now), apply.NewPace(statusInterval), newActing()
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("machinedeployment").WithOptions(opts).
 		For(&clusterv1.MachineDeployment{}).
 		Watches(&clusterv1.MachineSet{}, handler.EnqueueRequestsFromMapFunc(r.ofSet), builder.WithPredicates(replicas.SetChanges())).
@@ -77,6 +78,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.controlPlanes = contract.NewWatches(resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), provision.VersionChanges())
 	return nil
 }
+
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinedeployments,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinedeployments/status;machinedeployments/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinesets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines,verbs=get;list;watch
+// +kubebuilder:rbac:groups=bootstrap.cluster.x-k8s.io;infrastructure.cluster.x-k8s.io,resources=*,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 
 // Reconcile looks at one MachineDeployment.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

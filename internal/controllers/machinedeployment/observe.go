@@ -17,6 +17,7 @@ import (
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/provision"
 	"slipway.dev/slipway/internal/replicas"
@@ -41,7 +42,9 @@ type scene struct {
 	bootstrap, infrastructure provision.Template
 	// held are the messages of the preflight checks that new Machines would fail.
 	held []string
-	// recheck is when the checks may pass without an event that tells; zero for never.
+	// pending are the MachineSets that have not acted on their spec yet.
+	pending []types.UID
+	// recheck is when a check may pass, or a pending set be believed, without an event that tells; zero for never.
 	recheck time.Duration
 
 	// plan is what is decided; planned is false where nothing could be.
@@ -81,16 +84,31 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*scene,
 	if s.deleting || s.paused {
 		return s, nil
 	}
-	template := &s.deployment.Spec.Template
-	s.bootstrap = provision.ReadTemplate(ctx, r.templates, template.Spec.Bootstrap.ConfigRef, key.Namespace)
-	s.infrastructure = provision.ReadTemplate(ctx, r.templates, template.Spec.InfrastructureRef, key.Namespace)
+	r.observeTemplates(ctx, s)
+	r.observePending(s)
+	s.decide()
+	return s, nil
+}
+
+// observeTemplates reads what Machines are made from, and what speaks against making them now.
+func (r *Reconciler) observeTemplates(ctx context.Context, s *scene) {
+	template, namespace := &s.deployment.Spec.Template, s.deployment.Namespace
+	s.bootstrap = provision.ReadTemplate(ctx, r.templates, template.Spec.Bootstrap.ConfigRef, namespace)
+	s.infrastructure = provision.ReadTemplate(ctx, r.templates, template.Spec.InfrastructureRef, namespace)
 	if s.cluster != nil {
 		skip := provision.SkipAnnotation(s.deployment.Annotations, s.bootstrap)
 		facts := provision.PreflightFacts(ctx, r.controlPlanes, s.cluster, template, skip)
 		s.held, s.recheck = plan.PreflightMessages(plan.Preflight(facts)), provision.Recheck(facts)
 	}
-	s.decide()
-	return s, nil
+}
+
+// observePending finds the MachineSets that have not acted on their spec yet.
+func (r *Reconciler) observePending(s *scene) {
+	for _, set := range s.sets {
+		if left := r.acting.pending(set, s.now); left > 0 {
+			s.pending, s.recheck = append(s.pending, set.UID), outcome.Sooner(s.recheck, left)
+		}
+	}
 }
 
 func (r *Reconciler) clusterOf(ctx context.Context, d *clusterv1.MachineDeployment) (*clusterv1.Cluster, error) {
@@ -141,27 +159,24 @@ func (s *scene) concerns(set metav1.Object) bool {
 
 // fresh returns nil when the cache holds all MachineSets as they were last written for the deployment.
 func (r *Reconciler) fresh(ctx context.Context, s *scene) error {
-	var seen []metav1.Object
+	seen := []metav1.Object{s.deployment}
 	for _, set := range slices.Concat(s.sets, s.leaving, s.strays) {
 		seen = append(seen, set)
 	}
 	kinds := []schema.GroupVersionKind{clusterv1.GroupVersion.WithKind("MachineSet")}
 	list := freshness.Live(r.APIReader, s.concerns, kinds, client.InNamespace(s.deployment.Namespace), ofTheCluster(s.deployment))
+	list = freshness.With(r.APIReader, clusterv1.GroupVersion.WithKind("MachineDeployment"), s.deployment, list)
 	return r.tracker.Fresh(ctx, s.deployment.UID, seen, list)
 }
 
 func (r *Reconciler) observeMachines(ctx context.Context, s *scene) error {
-	ours := map[types.UID]bool{}
-	for _, set := range slices.Concat(s.sets, s.leaving) {
-		ours[set.UID] = true
-	}
 	var list clusterv1.MachineList
 	if err := r.Client.List(ctx, &list, client.InNamespace(s.deployment.Namespace), ofTheCluster(s.deployment), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Machines of MachineDeployment %s: %w", s.deployment.Name, err)
 	}
 	for i := range list.Items {
 		m := &list.Items[i]
-		if owner := metav1.GetControllerOfNoCopy(m); owner != nil && ours[owner.UID] {
+		if owner := metav1.GetControllerOfNoCopy(m); owner != nil && s.owns(owner.UID) {
 			s.machines = append(s.machines, m)
 			s.bySet[owner.UID] = append(s.bySet[owner.UID], m)
 		}
@@ -217,6 +232,7 @@ func (s *scene) setFacts(set *clusterv1.MachineSet) plan.RolloutSet {
 		Machines:         int32(len(machines)),
 		Deleting:         int32(len(replicas.Deleting(machines))),
 		UnavailableFirst: plan.UnavailableFirst(replicas.AllFacts(machines), set.Spec.Deletion.Order, s.now),
+		Pending:          slices.Contains(s.pending, set.UID),
 		Current:          len(plan.TemplateDiffers(set.Spec.Template, s.deployment.Spec.Template)) == 0,
 		Revision:         revisionOf(set),
 	}

@@ -22,12 +22,20 @@ import (
 	"slipway.dev/slipway/internal/provision"
 )
 
+// Annotations of the older API that a MachineDeployment may still carry: what its conversion keeps of it, which would be
+// read as the MachineSet's own, and a history that nobody writes any more.
+const (
+	conversionDataAnnotation  = "cluster.x-k8s.io/conversion-data"
+	revisionHistoryAnnotation = "machinedeployment.clusters.x-k8s.io/revision-history"
+)
+
 // ownAnnotations are those of a MachineDeployment that its MachineSets do not get: they mean it alone, or are computed
 // for each set.
 func ownAnnotations() []string {
 	return []string{
 		corev1.LastAppliedConfigAnnotation, clusterv1.PausedAnnotation, clusterv1.RevisionAnnotation,
 		clusterv1.DesiredReplicasAnnotation, clusterv1.MaxReplicasAnnotation, clusterv1.DisableMachineCreateAnnotation,
+		conversionDataAnnotation, revisionHistoryAnnotation,
 	}
 }
 

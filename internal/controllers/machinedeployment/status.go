@@ -3,6 +3,7 @@ package machinedeployment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,12 +161,19 @@ func (s *scene) phase() clusterv1.MachineDeploymentPhase {
 	return plan.MachineDeploymentPhase(want, int32(len(s.machines)))
 }
 
-// scalingObstacles are what the condition ScalingUp tells. Preflight checks count only while Machines are missing: they
-// come and go with every upgrade of the control plane.
+// scalingObstacles are what the condition ScalingUp tells. Preflight checks, and what else keeps the MachineSet from making
+// Machines, count only while Machines are missing: they come and go with every upgrade of the control plane.
 func (s *scene) scalingObstacles() []string {
 	obstacles := s.obstacles()
 	if want := s.deployment.Spec.Replicas; want != nil && len(s.machines) < int(*want) && !s.deleting {
 		obstacles = append(obstacles, s.held...)
+		if set := s.set(s.plan.New); set != nil && len(s.bySet[set.UID]) < int(sizeOf(set)) {
+			for _, text := range replicas.Told(set.Status.Conditions) {
+				if !slices.Contains(obstacles, text) {
+					obstacles = append(obstacles, text)
+				}
+			}
+		}
 	}
 	return obstacles
 }

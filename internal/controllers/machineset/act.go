@@ -38,14 +38,17 @@ func (r *Reconciler) act(ctx context.Context, s *scene) error {
 	if err := r.claim(ctx, s); err != nil {
 		return err
 	}
-	if err := errors.Join(templateFailures(s), r.ownTemplates(ctx, s), r.adopt(ctx, s)); err != nil {
-		return err
+	// What a template lacks keeps Machines from being made, not from being deleted or changed.
+	templates := errors.Join(templateFailures(s), r.ownTemplates(ctx, s))
+	if err := r.adopt(ctx, s); err != nil {
+		return errors.Join(templates, err)
 	}
-	return errors.Join(r.propagate(ctx, s), r.resize(ctx, s))
+	return errors.Join(templates, r.propagate(ctx, s), r.resize(ctx, s))
 }
 
 // claim writes what has to be on the MachineSet before anything is made for it.
 func (r *Reconciler) claim(ctx context.Context, s *scene) error {
+	version, claimed := s.set.ResourceVersion, slices.Contains(s.set.Finalizers, clusterv1.MachineSetFinalizer)
 	_, err := apply.Metadata(ctx, r.Client, fieldManager, s.set, func(m metav1.Object) {
 		if !slices.Contains(m.GetFinalizers(), clusterv1.MachineSetFinalizer) {
 			m.SetFinalizers(append(m.GetFinalizers(), clusterv1.MachineSetFinalizer))
@@ -55,6 +58,9 @@ func (r *Reconciler) claim(ctx context.Context, s *scene) error {
 			apply.SetOwner(m, provision.OwnerOfTemplates(s.cluster))
 		}
 	})
+	if claimed {
+		s.set.ResourceVersion = version // The write was no lock: the spec that we saw may be older than it.
+	}
 	return err
 }
 
@@ -82,7 +88,7 @@ func (r *Reconciler) adopt(ctx context.Context, s *scene) error {
 			errs = append(errs, fmt.Errorf("adopt Machine %s: %w", m.Name, err))
 		} else if changed {
 			r.tracker.Wrote(s.set.UID, adopted)
-			r.Recorder.Eventf(s.set, adopted, corev1.EventTypeNormal, events.SuccessfulAdoption, events.Adopt, "Adopted Machine %s", m.Name)
+			r.Recorder.Eventf(s.set, adopted, corev1.EventTypeNormal, events.SuccessfulAdopt, events.Adopt, "Adopted Machine %s", m.Name)
 			errs = append(errs, outcome.Quietly(0, "Adopted", "Machine %s was adopted and is counted when the cache shows it", m.Name))
 		}
 	}
@@ -91,7 +97,7 @@ func (r *Reconciler) adopt(ctx context.Context, s *scene) error {
 
 // resize makes the number of Machines so, and sees to what an earlier creation left without a Machine.
 func (r *Reconciler) resize(ctx context.Context, s *scene) error {
-	orphans, err := r.orphans(ctx, s)
+	orphans, err := r.orphans(ctx, s, r.Client)
 	if err != nil {
 		return err
 	}
@@ -101,6 +107,20 @@ func (r *Reconciler) resize(ctx context.Context, s *scene) error {
 	}
 	if err := r.fresh(ctx, s); err != nil {
 		return err
+	}
+	if len(p.Delete) > 0 {
+		if err := r.agreed(ctx, s); err != nil {
+			return err
+		}
+	}
+	if !r.swept.Clean(s.set.UID) {
+		// A cache that lags would hide what an earlier leader, or a write whose answer was lost, has left.
+		if orphans, err = r.orphans(ctx, s, r.APIReader); err != nil {
+			return err
+		}
+		if len(orphans) == 0 {
+			r.swept.Done(s.set.UID)
+		}
 	}
 	unfinished, err := r.sortOut(ctx, s, orphans, int(p.Create))
 	return errors.Join(err, r.create(ctx, s, p.Create, unfinished), r.shrink(ctx, s, p.Delete))
@@ -146,10 +166,18 @@ func (s *scene) machine(name string) *clusterv1.Machine {
 func (r *Reconciler) deleteMachine(ctx context.Context, s *scene, m *clusterv1.Machine) error {
 	err := r.Client.Delete(ctx, m.DeepCopy(), client.Preconditions{UID: &m.UID})
 	if client.IgnoreNotFound(err) != nil {
+		r.doubt(s, err)
 		return fmt.Errorf("delete Machine %s: %w", m.Name, err)
 	}
 	r.tracker.Deleted(s.set.UID, m)
 	return nil
+}
+
+// doubt says that a write has failed, and may have arrived though its answer did not: before the next step the API server
+// is asked.
+func (r *Reconciler) doubt(s *scene, err error) {
+	r.swept.Dirty(s.set.UID)
+	r.tracker.Failed(s.set.UID, err)
 }
 
 func (r *Reconciler) tellDeleted(s *scene, names []string) {
@@ -186,6 +214,7 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 	}
 	r.tracker.Forget(s.set.UID)
 	r.pace.Forget(s.set.UID)
+	r.swept.Dirty(s.set.UID)
 	s.gone = true
 	return nil
 }

@@ -58,6 +58,7 @@ type Reconciler struct {
 	maker         *provision.Maker
 	tracker       *freshness.Tracker
 	pace          *apply.Pace
+	swept         *provision.Sweeps
 }
 
 // SetupWithManager adds the controller to a manager.
@@ -69,7 +70,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.machines, r.own = apply.New(r.Client, machineManager), apply.New(r.Client, fieldManager)
 	r.keeper = provision.NewKeeper(r.Client, r.APIReader, apply.New(r.Client, metadataManager), machineManager)
 	r.maker = provision.NewMaker(r.Client, r.machines)
-	r.tracker, r.pace = freshness.New(r.Now), apply.NewPace(statusInterval)
+	r.tracker, r.pace, r.swept = freshness.New(r.Now), apply.NewPace(statusInterval), provision.NewSweeps()
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("machineset").WithOptions(opts).
 		For(&clusterv1.MachineSet{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(replicas.MachineChanges())).
@@ -82,6 +83,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.controlPlanes = contract.NewWatches(r.resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), provision.VersionChanges())
 	return nil
 }
+
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinesets,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinesets/status;machinesets/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machinedeployments,verbs=get;list;watch
+// +kubebuilder:rbac:groups=bootstrap.cluster.x-k8s.io;controlplane.cluster.x-k8s.io;infrastructure.cluster.x-k8s.io,resources=*,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 
 // Reconcile looks at one MachineSet.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

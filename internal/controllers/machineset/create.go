@@ -21,8 +21,8 @@ import (
 	"slipway.dev/slipway/internal/provision"
 )
 
-// orphans finds what was made for Machines of the set that do not exist.
-func (r *Reconciler) orphans(ctx context.Context, s *scene) ([]provision.Orphan, error) {
+// orphans finds what was made for Machines of the set that do not exist, as the reader shows it.
+func (r *Reconciler) orphans(ctx context.Context, s *scene, reader client.Reader) ([]provision.Orphan, error) {
 	bootstrap, err := r.kindOf(ctx, s.bootstrap)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (r *Reconciler) orphans(ctx context.Context, s *scene) ([]provision.Orphan,
 	if err != nil {
 		return nil, err
 	}
-	return provision.Orphans(ctx, r.Client, provision.Search{
+	return provision.Orphans(ctx, reader, provision.Search{
 		Owner:          s.set.UID,
 		Bootstrap:      bootstrap,
 		Infrastructure: infrastructure,
@@ -129,6 +129,7 @@ func (r *Reconciler) createOne(ctx context.Context, s *scene, begun provision.Or
 	}
 	made, err := r.maker.Make(ctx, provision.Objects{Bootstrap: newBootstrap, Infrastructure: newInfrastructure, Machine: machine})
 	if err != nil {
+		r.doubt(s, err)
 		return err
 	}
 	r.tracker.Wrote(s.set.UID, made.Machine)

@@ -108,7 +108,8 @@ func TestMachineSet_MakesMachinesWithTheirObjects(t *testing.T) {
 			made++
 		}
 	}
-	if made != 9 || len(writes.Log()) > 9+8 {
+	// How often the status is written depends on how the events come: at most once for each thing that happens to a Machine.
+	if made != 9 || len(writes.Log()) > 9+3*6 {
 		t.Errorf("%d writes, of which %d for 3 Machines:\n%s", len(writes.Log()), made, strings.Join(writes.Log(), "\n"))
 	}
 }

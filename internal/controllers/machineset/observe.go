@@ -11,10 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/provision"
 	"slipway.dev/slipway/internal/replicas"
@@ -120,14 +122,59 @@ func (s *scene) concerns(m metav1.Object) bool {
 	return !s.selector.Empty() && s.selector.Matches(labels.Set(m.GetLabels()))
 }
 
-// fresh returns nil when the cache holds all Machines that were made and deleted for the set.
+// fresh returns nil when the cache holds all Machines that were made and deleted for the set, and the set for which that
+// was done.
 func (r *Reconciler) fresh(ctx context.Context, s *scene) error {
+	live := freshness.With(r.APIReader, clusterv1.GroupVersion.WithKind("MachineSet"), s.set, r.live(s))
+	return r.tracker.Fresh(ctx, s.set.UID, append(s.seen(), s.set), live)
+}
+
+// seen are the Machines as the cache shows them, and live lists them from the API server.
+func (s *scene) seen() []metav1.Object {
 	seen := make([]metav1.Object, 0, len(s.machines)+len(s.strays))
 	for _, m := range slices.Concat(s.machines, s.strays) {
 		seen = append(seen, m)
 	}
-	kinds := freshness.Live(r.APIReader, s.concerns, kindsOfChildren(), client.InNamespace(s.set.Namespace), r.ofTheCluster(s.set))
-	return r.tracker.Fresh(ctx, s.set.UID, seen, kinds)
+	return seen
+}
+
+func (r *Reconciler) live(s *scene) freshness.ListFunc {
+	return freshness.Live(r.APIReader, s.concerns, kindsOfChildren(), client.InNamespace(s.set.Namespace), r.ofTheCluster(s.set))
+}
+
+// choiceDelay is when to look again where the cache does not show yet who is to go; its event usually comes first.
+const choiceDelay = 250 * time.Millisecond
+
+// agreed returns nil when the API server says of the Machines what the choice of those to delete rests on. An autoscaler
+// marks a Machine and lowers the size right after, and people delete a Machine before they do so; the two changes come to
+// us by different watches, in any order.
+func (r *Reconciler) agreed(ctx context.Context, s *scene) error {
+	live, err := r.live(s)(ctx)
+	if err != nil {
+		return fmt.Errorf("list the Machines of MachineSet %s from the API server: %w", s.set.Name, err)
+	}
+	seen := s.seen()
+	shown := make(map[types.UID]fate, len(seen))
+	for _, m := range seen {
+		shown[m.GetUID()] = fateOf(m)
+	}
+	same := len(live) == len(seen)
+	for _, m := range live {
+		f, ok := shown[m.GetUID()]
+		same = same && ok && f == fateOf(m)
+	}
+	if !same {
+		return outcome.Quietly(choiceDelay, "CacheLag", "the cache does not show yet which Machines are to go")
+	}
+	return nil
+}
+
+// fate is what others have decided about a Machine.
+type fate struct{ deleting, marked bool }
+
+func fateOf(m metav1.Object) fate {
+	_, marked := m.GetAnnotations()[clusterv1.DeleteMachineAnnotation]
+	return fate{deleting: m.GetDeletionTimestamp() != nil, marked: marked}
 }
 
 // preflight returns what speaks against creating Machines now.

@@ -18,8 +18,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func ptr[T any](v T) *T { return &v }
-
 func write(t *testing.T, in cloudinit.Input) []byte {
 	t.Helper()
 	if in.Phase == "" {
@@ -51,21 +49,21 @@ func TestWrite_LooksLikeThis(t *testing.T) {
 		Kubeadm:      []byte("apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nnodeRegistration:\n  name: '{{ ds.meta_data.local_hostname }}'\n"),
 		Certificates: []bootstrapv1.File{{Path: "/etc/kubernetes/pki/ca.crt", Owner: "root:root", Permissions: "0640", Content: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}},
 		Files: []bootstrapv1.File{
-			{Path: "/etc/motd", Content: "Grüße, \"Welt\" # kein Kommentar: $HOME", Permissions: "0644", Append: ptr(true)},
+			{Path: "/etc/motd", Content: "Grüße, \"Welt\" # kein Kommentar: $HOME", Permissions: "0644", Append: new(true)},
 			{Path: "/etc/x.bin", Content: "\xff\x00", Owner: "root:root"},
 			{Path: "/etc/y", Content: "eA==", Encoding: bootstrapv1.Base64},
 		},
-		Users: []bootstrapv1.User{{Name: "ops", Sudo: "ALL=(ALL) NOPASSWD:ALL", Groups: "adm,sudo", LockPassword: ptr(false), Passwd: "$6$x$y", SSHAuthorizedKeys: []string{"ssh-ed25519 AAAA ops@example.com"}}},
+		Users: []bootstrapv1.User{{Name: "ops", Sudo: "ALL=(ALL) NOPASSWD:ALL", Groups: "adm,sudo", LockPassword: new(false), Passwd: "$6$x$y", SSHAuthorizedKeys: []string{"ssh-ed25519 AAAA ops@example.com"}}},
 		Spec: &bootstrapv1.KubeadmConfigSpec{
 			BootCommands:        []string{"modprobe br_netfilter"},
 			PreKubeadmCommands:  []string{`echo "it's ${#HOSTS[@]} # hosts: {{json .}}" > /tmp/o`, "cat <<EOF > /tmp/p\n  a: 'b'\nEOF"},
 			PostKubeadmCommands: []string{"yes", "=", "0644", "- x", "日本語 😀"},
-			Verbosity:           ptr(int32(5)),
-			NTP:                 bootstrapv1.NTP{Enabled: ptr(true), Servers: []string{"0.pool.ntp.org"}},
+			Verbosity:           new(int32(5)),
+			NTP:                 bootstrapv1.NTP{Enabled: new(true), Servers: []string{"0.pool.ntp.org"}},
 			Mounts:              []bootstrapv1.MountPoints{{"LABEL=etcd", "/var/lib/etcd", "ext4", "defaults"}},
 			DiskSetup: bootstrapv1.DiskSetup{
 				Partitions: []bootstrapv1.Partition{
-					{Device: "/dev/sdb", Layout: ptr(true), Overwrite: ptr(false), TableType: "gpt"},
+					{Device: "/dev/sdb", Layout: new(true), Overwrite: new(false), TableType: "gpt"},
 					{Device: "/dev/sdc", DiskLayout: []bootstrapv1.PartitionSpec{{Percentage: 30}, {Percentage: 70, PartitionType: bootstrapv1.PartitionTypeLVM}}},
 				},
 				Filesystems: []bootstrapv1.Filesystem{{Device: "/dev/sdb", Filesystem: "ext4", Label: "etcd", Partition: "auto", ExtraOpts: []string{"-E", "lazy_itable_init=1"}}},
@@ -98,9 +96,9 @@ func TestWrite_LooksLikeThis(t *testing.T) {
 	}, in.Spec.PostKubeadmCommands), got.RunCommands)
 	check("boot commands", lines(in.Spec.BootCommands), got.BootCommands)
 	check("users", []cloudinit.User{{
-		Name: "ops", Sudo: "ALL=(ALL) NOPASSWD:ALL", Groups: "adm,sudo", LockPasswd: ptr(false), Passwd: "$6$x$y", SSHAuthorizedKeys: in.Users[0].SSHAuthorizedKeys,
+		Name: "ops", Sudo: "ALL=(ALL) NOPASSWD:ALL", Groups: "adm,sudo", LockPasswd: new(false), Passwd: "$6$x$y", SSHAuthorizedKeys: in.Users[0].SSHAuthorizedKeys,
 	}}, got.Users)
-	check("ntp", &cloudinit.NTP{Enabled: ptr(true), Servers: []string{"0.pool.ntp.org"}}, got.NTP)
+	check("ntp", &cloudinit.NTP{Enabled: new(true), Servers: []string{"0.pool.ntp.org"}}, got.NTP)
 	check("mounts", [][]string{in.Spec.Mounts[0]}, got.Mounts)
 	check("disks", []cloudinit.Disk{
 		{Device: "/dev/sdb", TableType: "gpt", Whole: true},
@@ -165,7 +163,7 @@ func TestWrite_GivesTheSameBytesAndChangesNoInput(t *testing.T) {
 	}
 	in := cloudinit.Input{
 		Phase: cloudinit.Join, Certificates: files, Spec: &bootstrapv1.KubeadmConfigSpec{},
-		Files: []bootstrapv1.File{{Path: "/etc/kubernetes/pki/ca.crt", Content: "mine"}, {Path: "/a", Content: "1"}, {Path: "/a", Content: "2", Append: ptr(true)}},
+		Files: []bootstrapv1.File{{Path: "/etc/kubernetes/pki/ca.crt", Content: "mine"}, {Path: "/a", Content: "1"}, {Path: "/a", Content: "2", Append: new(true)}},
 	}
 	first := write(t, in)
 	if second := write(t, in); string(first) != string(second) {
@@ -206,6 +204,28 @@ func TestWrite_RefusesWhatIsUnfinished(t *testing.T) {
 	}
 	if _, err := cloudinit.CertificateFiles(certs.Set{}, "", certs.ExternalEtcd{}); err == nil || !strings.Contains(err.Error(), `"ca" is missing`) {
 		t.Errorf("without certificates: %v", err)
+	}
+}
+
+// Whatever style of YAML a text needs, its author's templates are rendered and the rest is kept.
+func TestTemplates_AreRenderedInEveryStyleOfText(t *testing.T) {
+	t.Parallel()
+	vars := cloudinit.Variables{"ds.meta_data.x": "VALUE"}
+	for _, tc := range []struct{ content, want string }{
+		{"echo \"😀 {{ ds.meta_data.x }} costs $5, ${HOME}\"", "echo \"😀 VALUE costs $5, ${HOME}\""},
+		{"echo \"😀 {{ ds.meta_data.x }} costs $5, ${HOME}\"\n", "echo \"😀 VALUE costs $5, ${HOME}\"\n"},
+		{`{{ ds["meta_data"]["x"] }} is "quoted"`, `VALUE is "quoted"`},
+		{"😀 {{ ds[\"meta_data\"][\"x\"] }} and \"$x\" \\ {{json .}}\n", "😀 VALUE and \"$x\" \\ {{json .}}\n"},
+		{"\t{{ ds[\"meta_data\"]['x'] }} {{ ds[\"meta_data\"][\"x\"] }} \r\n", "\t{{ ds[\"meta_data\"]['x'] }} VALUE \r\n"},
+	} {
+		in := cloudinit.Input{Phase: cloudinit.Join, Spec: &bootstrapv1.KubeadmConfigSpec{}, Files: []bootstrapv1.File{{Path: "/x", Content: tc.content}}}
+		text, err := cloudinit.Write(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := read(t, text, vars).Content("/x"); string(got) != tc.want {
+			t.Errorf("%q became %q, want %q\n%s", tc.content, got, tc.want, text)
+		}
 	}
 }
 

@@ -134,6 +134,23 @@ func hasTemplate(text string) bool {
 	})
 }
 
+// withoutDoubleQuotes writes ds["meta_data"] as ds['meta_data'], which is the same to Jinja: where YAML puts the text in
+// double quotes, the escapes before those of the expression would hide it from Jinja. What has both kinds of quotes, or
+// escapes of its own, is left alone.
+func withoutDoubleQuotes(text string) string {
+	if !strings.Contains(text, `"`) || !hasTemplate(text) {
+		return text
+	}
+	var out strings.Builder
+	for _, s := range segments(text, written(text)) {
+		if (s.kind == expression || s.kind == statement) && !strings.ContainsAny(s.text, `'\`) {
+			s.text = strings.ReplaceAll(s.text, `"`, "'")
+		}
+		out.WriteString(s.text)
+	}
+	return out.String()
+}
+
 // escapeNonTemplates makes a template of a text in which only what its author meant as Jinja is rendered.
 func escapeNonTemplates(text string) string {
 	var out strings.Builder

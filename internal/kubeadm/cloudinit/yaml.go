@@ -21,6 +21,8 @@ func textNode(s string) *yaml.Node {
 	style := yaml.DoubleQuotedStyle
 	if literal(s) && (strings.Contains(s, "\n") || strings.ContainsAny(s, `"\`) && hasTemplate(s)) {
 		style = yaml.LiteralStyle
+	} else {
+		s = withoutDoubleQuotes(s)
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: style}
 }
@@ -36,12 +38,19 @@ func literal(s string) bool {
 			return false
 		}
 	}
-	for _, r := range s {
-		if r != '\n' && r != '\t' && (r == '\ufeff' || r == '\u2028' || r == '\u2029' || r > 0xffff || !unicode.IsPrint(r)) {
-			return false
-		}
+	return !strings.ContainsFunc(s, special)
+}
+
+// special tells whether a character needs an escape in somebody's YAML.
+func special(r rune) bool {
+	switch r {
+	case '\n', '\t':
+		return false
+	case '\ufeff', '\u2028', '\u2029':
+		return true
+	default:
+		return r > 0xffff || !unicode.IsPrint(r)
 	}
-	return true
 }
 
 // isText tells whether YAML can carry the string at all; bytes that are no UTF-8 are sent as base64.

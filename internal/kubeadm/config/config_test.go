@@ -18,8 +18,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func ptr[T any](v T) *T { return &v }
-
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -41,27 +39,27 @@ func golden(t *testing.T, name string, got []byte) {
 func full() *bootstrapv1.KubeadmConfigSpec {
 	node := bootstrapv1.NodeRegistrationOptions{
 		Name: "{{ ds.meta_data.local_hostname }}", CRISocket: "unix:///run/containerd/containerd.sock",
-		KubeletExtraArgs: []bootstrapv1.Arg{{Name: "v", Value: ptr("2")}, {Name: "cloud-provider", Value: ptr("external")}},
-		ImagePullPolicy:  corev1.PullIfNotPresent, ImagePullSerial: ptr(false), IgnorePreflightErrors: []string{"Swap"},
+		KubeletExtraArgs: []bootstrapv1.Arg{{Name: "v", Value: new("2")}, {Name: "cloud-provider", Value: new("external")}},
+		ImagePullPolicy:  corev1.PullIfNotPresent, ImagePullSerial: new(false), IgnorePreflightErrors: []string{"Swap"},
 	}
-	times := bootstrapv1.Timeouts{ControlPlaneComponentHealthCheckSeconds: ptr(int32(240)), TLSBootstrapSeconds: ptr(int32(300))}
+	times := bootstrapv1.Timeouts{ControlPlaneComponentHealthCheckSeconds: new(int32(240)), TLSBootstrapSeconds: new(int32(300))}
 	spec := &bootstrapv1.KubeadmConfigSpec{
 		ClusterConfiguration: bootstrapv1.ClusterConfiguration{
 			APIServer: bootstrapv1.APIServer{
-				ExtraArgs: []bootstrapv1.Arg{{Name: "audit-log-path", Value: ptr("/var/log/a b#c.log")}},
+				ExtraArgs: []bootstrapv1.Arg{{Name: "audit-log-path", Value: new("/var/log/a b#c.log")}},
 				ExtraVolumes: []bootstrapv1.HostPathMount{{
-					Name: "audit", HostPath: "/var/log", MountPath: "/var/log", ReadOnly: ptr(true), PathType: corev1.HostPathDirectory,
+					Name: "audit", HostPath: "/var/log", MountPath: "/var/log", ReadOnly: new(true), PathType: corev1.HostPathDirectory,
 				}},
 				ExtraEnvs: []bootstrapv1.EnvVar{{EnvVar: corev1.EnvVar{Name: "GODEBUG", Value: "x=1"}}},
 				CertSANs:  []string{"api.example.com"},
 			},
-			Etcd:         bootstrapv1.Etcd{Local: bootstrapv1.LocalEtcd{DataDir: "/data/etcd", ExtraArgs: []bootstrapv1.Arg{{Name: "quota-backend-bytes", Value: ptr("8589934592")}}}},
+			Etcd:         bootstrapv1.Etcd{Local: bootstrapv1.LocalEtcd{DataDir: "/data/etcd", ExtraArgs: []bootstrapv1.Arg{{Name: "quota-backend-bytes", Value: new("8589934592")}}}},
 			DNS:          bootstrapv1.DNS{ImageTag: "v1.14.6"},
 			FeatureGates: map[string]bool{"RootlessControlPlane": false}, EncryptionAlgorithm: bootstrapv1.EncryptionAlgorithmECDSAP256,
 			CertificateValidityPeriodDays: 90, ImageRepository: "mirror.example.com/k8s",
 		},
 		InitConfiguration: bootstrapv1.InitConfiguration{
-			BootstrapTokens:  []bootstrapv1.BootstrapToken{{Token: "abcdef.0123456789abcdef", TTLSeconds: ptr(int32(0))}},
+			BootstrapTokens:  []bootstrapv1.BootstrapToken{{Token: "abcdef.0123456789abcdef", TTLSeconds: new(int32(0))}},
 			NodeRegistration: node, LocalAPIEndpoint: bootstrapv1.APIEndpoint{AdvertiseAddress: "10.0.0.5", BindPort: 6443},
 			SkipPhases: []string{"addon/kube-proxy"}, Patches: bootstrapv1.Patches{Directory: "/etc/patches"}, Timeouts: times,
 		},
@@ -221,7 +219,7 @@ func TestForJoin_KeepsWhatTheUserSaysAboutDiscovery(t *testing.T) {
 		}}, true},
 		{
 			"a token and no check of the CA",
-			bootstrapv1.Discovery{BootstrapToken: bootstrapv1.BootstrapTokenDiscovery{Token: "zzzzzz.0123456789abcdef", UnsafeSkipCAVerification: ptr(true)}},
+			bootstrapv1.Discovery{BootstrapToken: bootstrapv1.BootstrapTokenDiscovery{Token: "zzzzzz.0123456789abcdef", UnsafeSkipCAVerification: new(true)}},
 			config.Discovery{BootstrapToken: &config.BootstrapTokenDiscovery{
 				Token: "zzzzzz.0123456789abcdef", APIServerEndpoint: trust().Endpoint, UnsafeSkipCAVerification: true,
 			}}, false,

@@ -171,3 +171,9 @@ func Fingerprint(want *bootstrapv1.KubeadmConfigSpec, joining bool) (string, err
 
 // Joins tells whether a KubeadmConfig is that of a machine that joins, not of one that initializes a control plane.
 func Joins(spec *bootstrapv1.KubeadmConfigSpec) bool { return joined(spec) }
+
+// OnlyJoins tells whether a KubeadmConfig says how to join a cluster and nothing of how to start one.
+func OnlyJoins(spec *bootstrapv1.KubeadmConfigSpec) bool {
+	return joined(spec) && equality.Semantic.DeepEqual(spec.InitConfiguration, bootstrapv1.InitConfiguration{}) &&
+		equality.Semantic.DeepEqual(spec.ClusterConfiguration, bootstrapv1.ClusterConfiguration{})
+}

@@ -42,8 +42,8 @@ func TestDiff_IgnoresWhatNeedsNoNewMachine(t *testing.T) {
 			s.JoinConfiguration.Discovery.BootstrapToken = bootstrapv1.BootstrapTokenDiscovery{Token: "t", APIServerEndpoint: "x"}
 		},
 		"the wait for components": func(s *bootstrapv1.KubeadmConfigSpec) {
-			s.InitConfiguration.Timeouts.ControlPlaneComponentHealthCheckSeconds = ptr(int32(1))
-			s.JoinConfiguration.Timeouts.ControlPlaneComponentHealthCheckSeconds = ptr(int32(1))
+			s.InitConfiguration.Timeouts.ControlPlaneComponentHealthCheckSeconds = new(int32(1))
+			s.JoinConfiguration.Timeouts.ControlPlaneComponentHealthCheckSeconds = new(int32(1))
 		},
 		"the order of arguments": func(s *bootstrapv1.KubeadmConfigSpec) {
 			slices.Reverse(s.InitConfiguration.NodeRegistration.KubeletExtraArgs)
@@ -59,7 +59,7 @@ func TestDiff_IgnoresWhatNeedsNoNewMachine(t *testing.T) {
 		},
 		"false instead of unset": func(s *bootstrapv1.KubeadmConfigSpec) {
 			s.Users = append(s.Users[:0:0], s.Users...)
-			s.Users[0].Inactive = ptr(false)
+			s.Users[0].Inactive = new(false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDiff_NamesWhatDiffers(t *testing.T) {
 		init, join []string
 	}{
 		{
-			"an argument", func(s *bootstrapv1.KubeadmConfigSpec) { s.ClusterConfiguration.APIServer.ExtraArgs[0].Value = ptr("x") },
+			"an argument", func(s *bootstrapv1.KubeadmConfigSpec) { s.ClusterConfiguration.APIServer.ExtraArgs[0].Value = new("x") },
 			[]string{"clusterConfiguration.apiServer"}, []string{"clusterConfiguration.apiServer"},
 		},
 		{
@@ -105,7 +105,7 @@ func TestDiff_NamesWhatDiffers(t *testing.T) {
 		},
 		{
 			"several, sorted", func(s *bootstrapv1.KubeadmConfigSpec) {
-				s.Verbosity = ptr(int32(5))
+				s.Verbosity = new(int32(5))
 				s.PreKubeadmCommands = []string{"x"}
 				s.ClusterConfiguration.ImageRepository = ""
 			},
@@ -166,7 +166,7 @@ func drawSpec(t *rapid.T) *bootstrapv1.KubeadmConfigSpec {
 	} {
 		*args = nil
 		for _, name := range rapid.SliceOfDistinct(rapid.StringMatching("[a-z]{1,3}"), rapid.ID[string]).Draw(t, "names") {
-			*args = append(*args, bootstrapv1.Arg{Name: name, Value: ptr(word.Draw(t, "value"))})
+			*args = append(*args, bootstrapv1.Arg{Name: name, Value: new(word.Draw(t, "value"))})
 		}
 	}
 	if rapid.Bool().Draw(t, "tainted") {

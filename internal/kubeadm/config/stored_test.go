@@ -40,7 +40,7 @@ scheduler: {}
 func TestUpdateStored_FollowsTheControlPlaneAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	spec := bootstrapv1.ClusterConfiguration{
-		APIServer:       bootstrapv1.APIServer{ExtraArgs: []bootstrapv1.Arg{{Name: "v", Value: ptr("4")}}},
+		APIServer:       bootstrapv1.APIServer{ExtraArgs: []bootstrapv1.Arg{{Name: "v", Value: new("4")}}},
 		Etcd:            bootstrapv1.Etcd{Local: bootstrapv1.LocalEtcd{ImageTag: "3.7.0-0"}},
 		DNS:             bootstrapv1.DNS{ImageTag: "v9"},
 		ImageRepository: "mirror",
@@ -77,7 +77,7 @@ func TestUpdateStored_MovesToTheVersionThatTheNewKubeadmReads(t *testing.T) {
 	old := strings.NewReplacer("v1beta4", "v1beta3", "apiServer: {}", "apiServer:\n  extraArgs:\n    v: \"2\"\n  timeoutForControlPlane: 4m0s",
 		"proxy: {}\n", "", "fieldOfATimeToCome: kept\n", "", "v1.36.1", "v1.30.4", "encryptionAlgorithm: RSA-2048\n", "",
 		"caCertificateValidityPeriod: 87600h0m0s\n", "", "certificateValidityPeriod: 8760h0m0s\n", "").Replace(stored)
-	spec := bootstrapv1.ClusterConfiguration{APIServer: bootstrapv1.APIServer{ExtraArgs: []bootstrapv1.Arg{{Name: "v", Value: ptr("2")}}}}
+	spec := bootstrapv1.ClusterConfiguration{APIServer: bootstrapv1.APIServer{ExtraArgs: []bootstrapv1.Arg{{Name: "v", Value: new("2")}}}}
 	if _, changed, err := config.UpdateStored(old, semver.MustParse("1.30.4"), spec); err != nil || changed {
 		t.Errorf("within 1.30: changed %t, %v", changed, err)
 	}

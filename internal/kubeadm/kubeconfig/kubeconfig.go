@@ -149,8 +149,15 @@ func Outdated(kubeconfig []byte, server string, caPEM []byte, now time.Time) str
 		return fmt.Sprintf("it names the server %s instead of %s", f.Server, server)
 	case !bytes.Equal(bytes.TrimSpace(f.CA), bytes.TrimSpace(caPEM)):
 		return "it trusts another CA"
-	case f.Expires.Sub(now) < RotateBelow:
+	case f.Expires.Sub(now) < RotateBelow && !endsWith(caPEM, f.Expires):
 		return fmt.Sprintf("its client certificate ends on %s", f.Expires.UTC().Format(time.RFC3339))
 	}
 	return ""
+}
+
+// endsWith tells whether the CA ends no later than a certificate of its own: another one would end then as well, and
+// making it would go on for ever.
+func endsWith(caPEM []byte, certificate time.Time) bool {
+	end, err := certs.Expiry(caPEM)
+	return err == nil && !end.After(certificate)
 }

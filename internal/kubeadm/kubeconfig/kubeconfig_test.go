@@ -108,3 +108,25 @@ func TestOutdated_SaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// Whatever is left of the CA, and whenever it is looked at, what was made a moment ago is not made again.
+func TestOutdated_NeverForWhatWasJustMade(t *testing.T) {
+	t.Parallel()
+	for _, left := range []time.Duration{time.Hour, 30 * 24 * time.Hour, kubeconfig.RotateBelow - time.Hour, kubeconfig.RotateBelow + time.Hour, 20 * 365 * 24 * time.Hour, -time.Hour} {
+		pair, err := certs.Generate(certs.ClusterCA, certs.Options{Algorithm: certs.ECDSAP256, Now: now.Add(-365 * 24 * time.Hour), Validity: 365*24*time.Hour + left})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ca, err := certs.NewAuthority(pair)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := kubeconfig.New(ca, kubeconfig.Admin("demo", "https://x:6443", now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := kubeconfig.Outdated(text, "https://x:6443", ca.PEM, now.Add(time.Second)); why != "" {
+			t.Errorf("with %v left of the CA it is made again, since %s", left, why)
+		}
+	}
+}

@@ -4,7 +4,7 @@ const (
 	// DefaultCertificatesDir is where a control-plane machine keeps certificates when certificatesDir is unset.
 	DefaultCertificatesDir = "/etc/kubernetes/pki"
 
-	// MachineCertificatesExpiryDateAnnotation, on a KubeadmConfig or Machine, holds the moment (RFC 3339) at which the
+	// MachineCertificatesExpiryDateAnnotation on a KubeadmConfig or Machine holds the moment (RFC 3339) at which the
 	// machine's certificates expire; the Machine's wins.
 	MachineCertificatesExpiryDateAnnotation = "machine.cluster.x-k8s.io/certificates-expiry"
 )

@@ -1,0 +1,61 @@
+package kubeadmcontrolplane_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+	"slipway.dev/slipway/internal/planetest"
+)
+
+// A Machine that was not made by the control plane has no hook, and its etcd member would be left behind.
+func TestAdoption_PutsTheHookOnSoThatTheMemberLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.run(t)
+	adopted := w.settled(3)[0]
+	before := adopted.DeepCopy()
+	delete(adopted.Annotations, controlplanev1.PreTerminateHookCleanupAnnotation)
+	adopted.OwnerReferences = nil
+	w.must(w.Patch(t.Context(), &adopted, client.MergeFrom(before)))
+	planetest.Eventually(t, func(ctx context.Context) error {
+		w.must(w.Get(ctx, client.ObjectKeyFromObject(&adopted), &adopted))
+		if _, hooked := adopted.Annotations[controlplanev1.PreTerminateHookCleanupAnnotation]; !hooked || !metav1.IsControlledBy(&adopted, w.kcp) {
+			return fmt.Errorf("annotations %v, owners %v", adopted.Annotations, adopted.OwnerReferences)
+		}
+		return nil
+	})
+	w.must(w.Delete(t.Context(), &adopted))
+	w.gone(&adopted)
+	w.settled(3)
+	w.tidy(3)
+}
+
+func TestInit_NotBesideMachinesOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	other := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "by-hand", Labels: map[string]string{
+			clusterv1.ClusterNameLabel: clusterName, clusterv1.MachineControlPlaneLabel: "",
+		}},
+		Spec: clusterv1.MachineSpec{
+			ClusterName: clusterName, Version: oldVersion, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("mine")},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: w.kcp.Spec.MachineTemplate.Spec.InfrastructureRef.APIGroup, Kind: "SimMachine", Name: "by-hand"},
+		},
+	}
+	w.must(w.Create(t.Context(), other))
+	w.run(t)
+	w.says(clusterv1.ScalingUpCondition, metav1.ConditionTrue, "does not control: by-hand")
+	machines, err := w.list(t.Context())
+	w.must(err)
+	if len(machines) != 1 {
+		t.Errorf("%d Machines", len(machines))
+	}
+	w.must(w.Delete(t.Context(), other))
+	w.settled(1)
+}
