@@ -4,19 +4,21 @@ SHELL    := /bin/sh
 BIN      := bin
 SLIPWAY  := $(BIN)/slipway
 # One set of build flags: others would build the API server a second time.
-LDFLAGS  := -s -w
-# What imports k8s.io/kubernetes is not built with -race: it would take minutes and find others' races.
-HEAVY    := slipway.dev/slipway/internal/plane slipway.dev/slipway/cmd/slipway
+LDFLAGS   = -s -w $(shell hack/versionflags.sh)
+# What imports k8s.io/kubernetes is not built with -race: it would take minutes and find others' races. Nor is what only looks
+# at the built binary from outside.
+HEAVY    := slipway.dev/slipway/internal/plane slipway.dev/slipway/cmd/slipway slipway.dev/slipway/test/plane
 LIGHT     = $(filter-out $(HEAVY),$(shell go list ./...))
 
 .DEFAULT_GOAL := build
-.PHONY: help build kubectl generate lint lint-bin test test-race test-plane test-api oracle vet verify fresh bench crash demo clean deflake
+.PHONY: help build kubectl generate lint test test-race test-plane test-api oracle vet verify fresh bench crash demo clean deflake
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/slipway (the first time takes minutes: it contains a Kubernetes API server)
 	@CGO_ENABLED=0 go build -ldflags "$(LDFLAGS)" -o $(SLIPWAY) ./cmd/slipway
+	@ln -sf slipway $(BIN)/kubectl-slipway && ln -sf slipway $(BIN)/kubectl_complete-slipway
 
 kubectl: ## build bin/kubectl when none within one minor version is on the PATH
 	@hack/kubectl.sh $(BIN)
@@ -24,13 +26,13 @@ kubectl: ## build bin/kubectl when none within one minor version is on the PATH
 generate: ## write everything that follows from the types in api/
 	@hack/generate.sh
 
-test: build ## run all tests, without a network
+test: build kubectl ## run all tests, without a network
 	@$(MAKE) --no-print-directory test-race test-plane test-api oracle
 
-test-race: build ## test what does not import k8s.io/kubernetes, with the race detector
+test-race: build kubectl ## test what does not import k8s.io/kubernetes, with the race detector
 	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=1 go test -race -timeout 20m $(ARGS) $(LIGHT)
 
-test-plane: build ## test the embedded management plane
+test-plane: build kubectl ## test the embedded management plane, from inside and from outside
 	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=0 go test -timeout 20m $(ARGS) $(HEAVY)
 
 test-api: ## test the API module on its own, as its users build it
@@ -39,12 +41,18 @@ test-api: ## test the API module on its own, as its users build it
 oracle: ## compare our API with the Cluster API's own types and schemas
 	cd test/oracle && GOWORK=off CGO_ENABLED=0 go test $(ARGS) ./...
 
-lint-bin:
-	@test -x $(BIN)/golangci-lint || (cd hack/lint && GOWORK=off CGO_ENABLED=0 go build -o ../../$(BIN)/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+LINT := $(BIN)/golangci-lint
+# What reads facts of every dependency: for k8s.io/kubernetes that costs more than all the rest. go vet looks there too.
+FACTS := exhaustive,govet,nilerr,staticcheck,unparam
 
-lint: lint-bin ## run the linters
-	$(BIN)/golangci-lint run ./...
-	cd api && ../$(BIN)/golangci-lint run ./...
+$(LINT): hack/lint/go.mod hack/lint/go.sum
+	@cd hack/lint && GOWORK=off CGO_ENABLED=0 go build -ldflags "-s -w" -o ../../$(BIN)/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+lint: $(LINT) ## run the linters (the first time takes some minutes)
+	CGO_ENABLED=0 $(LINT) run $(ARGS) $(patsubst slipway.dev/slipway/%,./%,$(LIGHT))
+	CGO_ENABLED=0 $(LINT) run --disable $(FACTS) $(ARGS) $(patsubst slipway.dev/slipway/%,./%,$(HEAVY))
+	cd api && CGO_ENABLED=0 ../$(LINT) run $(ARGS) ./...
 
 vet: ## run go vet
 	CGO_ENABLED=0 go vet ./...
@@ -58,8 +66,9 @@ verify: test vet fresh ## what CI runs
 bench: build ## print how fast, how big and how quiet it is
 	@SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) go run ./test/bench $(ARGS)
 
-crash: build ## kill the plane at 50 moments, delete clusters in 100 orders, restore, strip and apply twice (SLIPWAY_SEED=n for others)
+crash: build ## kill the plane after 50 writes, delete clusters in 100 orders, restore, strip, write conditions from many sides (SLIPWAY_SEED=n for others)
 	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) SLIPWAY_CRASH_KILLS=50 SLIPWAY_DELETE_ORDERS=100 CGO_ENABLED=0 go test -count=1 -v -timeout 60m $(ARGS) ./test/flows
+	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) SLIPWAY_CONDITION_ROUNDS=1000 CGO_ENABLED=0 go test -count=1 -v -run OfManyWriters ./internal/controllers/machine
 
 demo: build kubectl ## start the plane and bring up a cluster of three and three
 	@hack/demo.sh

@@ -7,7 +7,12 @@ PATH=$PWD/bin:$PATH
 run() { printf '\n$ %s\n' "$*"; "$@"; }
 
 run slipway up --detach
-run slipway create cluster demo --provider sim --control-plane 3 --workers 3 --wait
+# A demo that was run before has left its cluster.
+if slipway get cluster demo -o name >/dev/null 2>&1; then
+	run slipway rollout status demo --wait
+else
+	run slipway create cluster demo --provider sim --control-plane 3 --workers 3 --wait
+fi
 run slipway tree demo
 kubeconfig=$(mktemp)
 trap 'rm -f "$kubeconfig"' EXIT
@@ -17,9 +22,13 @@ printf '\n$ kubectl --kubeconfig demo.kubeconfig get nodes -o wide\n'
 kubectl --kubeconfig "$kubeconfig" get nodes -o wide
 cat <<'EOF'
 
-The plane and the cluster keep running. Next, with bin/ on your PATH:
+The plane and the cluster keep running. With the programs on your PATH,
+
+  export PATH="$PWD/bin:$PATH"
+
+try next:
 
   slipway scale demo --workers 5 --wait
-  slipway upgrade demo --version v1.37.2 --wait
-  slipway delete cluster demo && slipway down
+  slipway upgrade demo --version v1.37.2 --yes --wait
+  slipway delete cluster demo --yes --confirm demo --wait && slipway down
 EOF

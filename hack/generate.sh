@@ -1,8 +1,9 @@
 #!/bin/sh
-# generate.sh writes all code and manifests that follow from the types in api/:
+# generate.sh writes all code and manifests that follow from the types in api/ and from the controllers' markers:
 #
 #   api/**/zz_generated.deepcopy.go   DeepCopy methods
 #   config/crd/*.yaml                 one CustomResourceDefinition a file
+#   config/rbac/role.yaml             what the controllers may do, from their rbac markers
 #   internal/applyconfigurations/     bodies for server-side apply
 #
 # Run it from the root of the repository after every change of a type. It is idempotent: what is committed is fresh if
@@ -32,6 +33,9 @@ done
 (cd api && "$bin/controller-gen" object:headerFile="$root/hack/generated.go.txt" \
 	crd:crdVersions=v1,headerFile="$root/hack/generated.yaml.txt" output:crd:dir="$new/crd" "$@")
 
+CGO_ENABLED=0 "$bin/controller-gen" rbac:roleName=slipway-controllers,headerFile="$root/hack/generated.yaml.txt" output:rbac:dir="$new/rbac" \
+	paths=./internal/controllers/... paths=./internal/providers/...
+
 # The result lands outside api/, which must not import client-go; controller-gen could only write next to the types.
 # EnvVar is named because our own type embeds it, and embedding works only with its apply configuration.
 # shellcheck disable=SC2086 # a list of packages
@@ -46,4 +50,5 @@ replace() {
 	mv "$1" "$2"
 }
 replace "$new/crd" config/crd
+replace "$new/rbac" config/rbac
 replace "$new/applyconfigurations" internal/applyconfigurations

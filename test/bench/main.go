@@ -104,71 +104,92 @@ func (b bench) fleet(ctx context.Context, n int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	p, err := planetest.Start(ctx, dir)
+	r, err := start(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer p.Stop()
-	p.Config.QPS, p.Config.Burst = -1, 0
-	c, err := client.New(p.Config, client.Options{Scheme: manager.Scheme()})
+	defer r.plane.Stop()
+	empty, writesBefore, err := r.rested(ctx, 5*time.Second)
 	if err != nil {
 		return err
 	}
-	metrics, err := kubernetes.NewForConfig(p.Config)
+	took, err := r.raise(ctx, n)
 	if err != nil {
 		return err
 	}
-	if err := rest(ctx, 5*time.Second); err != nil {
-		return err
-	}
-	empty, err := usage(p.PID())
+	up, err := usage(r.plane.PID())
 	if err != nil {
 		return err
 	}
-	writesBefore, err := writes(ctx, metrics)
+	settled, writesUp, err := r.rested(ctx, settle)
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
-	specs := make([]fleet.Spec, 0, n)
-	for i := range n {
-		s := fleet.Spec{Namespace: "default", Name: fmt.Sprintf("c%03d", i), ControlPlane: 1, Workers: 3, ECDSA: true}
-		if err := s.Create(ctx, c); err != nil {
-			return err
-		}
-		specs = append(specs, s)
-	}
-	for _, s := range specs {
-		if err := fleet.Wait(ctx, 100*time.Millisecond, func(ctx context.Context) error { return s.Up(ctx, c) }); err != nil {
-			return err
-		}
-	}
-	took := time.Since(begin)
-	up, err := usage(p.PID())
-	if err != nil {
-		return err
-	}
-	if err := rest(ctx, settle); err != nil {
-		return err
-	}
-	settled, err := usage(p.PID())
-	if err != nil {
-		return err
-	}
-	writesUp, err := writes(ctx, metrics)
-	if err != nil {
-		return err
-	}
-	if err := rest(ctx, settle); err != nil {
-		return err
-	}
-	writesIdle, err := writes(ctx, metrics)
+	_, writesIdle, err := r.rested(ctx, settle)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(b.out, "%-9d %8.1f s %14.2f %14.2f %14.1f %16.0f\n", n, took.Seconds(), (up.cpu-empty.cpu).Seconds()/float64(n),
 		(settled.mebibytes-empty.mebibytes)/float64(n), (writesUp-writesBefore)/float64(4*n), writesIdle-writesUp)
 	return nil
+}
+
+// rig is a plane that is measured, and the clients that measure it.
+type rig struct {
+	plane   *planetest.Plane
+	client  client.Client
+	metrics *kubernetes.Clientset
+}
+
+func start(ctx context.Context, dir string) (*rig, error) {
+	p, err := planetest.Start(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p.Config.QPS, p.Config.Burst = -1, 0
+	c, err := client.New(p.Config, client.Options{Scheme: manager.Scheme()})
+	if err != nil {
+		p.Stop()
+		return nil, err
+	}
+	metrics, err := kubernetes.NewForConfig(p.Config)
+	if err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return &rig{plane: p, client: c, metrics: metrics}, nil
+}
+
+// raise creates n clusters and waits until all are up; it returns how long that took.
+func (r *rig) raise(ctx context.Context, n int) (time.Duration, error) {
+	begin := time.Now()
+	specs := make([]fleet.Spec, 0, n)
+	for i := range n {
+		s := fleet.Spec{Namespace: "default", Name: fmt.Sprintf("c%03d", i), ControlPlane: 1, Workers: 3, ECDSA: true}
+		if err := s.Create(ctx, r.client); err != nil {
+			return 0, err
+		}
+		specs = append(specs, s)
+	}
+	for _, s := range specs {
+		if err := fleet.Wait(ctx, 100*time.Millisecond, func(ctx context.Context) error { return s.Up(ctx, r.client) }); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(begin), nil
+}
+
+// rested lets the plane rest, and returns what it has needed and written since its start.
+func (r *rig) rested(ctx context.Context, d time.Duration) (used, float64, error) {
+	if err := rest(ctx, d); err != nil {
+		return used{}, 0, err
+	}
+	u, err := usage(r.plane.PID())
+	if err != nil {
+		return used{}, 0, err
+	}
+	w, err := writes(ctx, r.metrics)
+	return u, w, err
 }
 
 // used is what a process has needed.

@@ -11,12 +11,13 @@ import (
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+	"slipway.dev/slipway/test/crashplan"
 	"slipway.dev/slipway/test/fleet"
 )
 
 const (
-	version  = "v1.37.0"
-	upgraded = "v1.37.2"
+	version  = crashplan.OldVersion
+	upgraded = crashplan.NewVersion
 )
 
 // change makes a cluster's objects say what its spec says, as a user's edit of two fields would.

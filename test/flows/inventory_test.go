@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+	"slipway.dev/slipway/internal/remote"
 	"slipway.dev/slipway/test/fleet"
 )
 
@@ -168,4 +170,38 @@ func nodes(ctx context.Context, c client.Client, s fleet.Spec) error {
 		}
 	}
 	return nil
+}
+
+// members asks a cluster's etcd, by the door that the controllers have to it, for its members: how each does, without names.
+func members(ctx context.Context, c client.Client, s fleet.Spec) ([]string, error) {
+	clusters, err := remote.New(remote.Options{Reader: c, RetryFirst: glance, RetryMost: glance})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- clusters.Start(ctx) }()
+	defer func() {
+		stop()
+		<-ended
+	}()
+	key := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
+	clusters.Changed(key)
+	var found []string
+	err = fleet.Wait(ctx, glance, func(ctx context.Context) error {
+		etcd, err := clusters.Etcd(ctx, key)
+		if err != nil {
+			return err
+		}
+		defer etcd.Close()
+		list, err := etcd.Members(ctx)
+		found = nil
+		for _, m := range list {
+			found = append(found, fmt.Sprintf("etcd member: %s, learner %t, alarms %v", m.Health, m.Learner, m.Alarms))
+		}
+		return err
+	})
+	slices.Sort(found)
+	return found, err
 }

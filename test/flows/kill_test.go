@@ -2,214 +2,244 @@ package flows_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/planetest"
-	"slipway.dev/slipway/internal/statedir"
+	"slipway.dev/slipway/test/crashplan"
+	"slipway.dev/slipway/test/endstate"
 	"slipway.dev/slipway/test/fleet"
 )
 
-// longestLife is the longest that a plane lives before it is killed; within it a small cluster comes up.
-const longestLife = 6 * time.Second
+const (
+	// killsAStep is how many kills fall on a step of the script, about.
+	killsAStep = 2
+	// hastyWrites are the writes that a step has had before the next one follows in haste.
+	hastyWrites = 5
+	// manyKills are enough for each controller and operation to be hit twice.
+	manyKills  = 40
+	hitsWanted = 2
+	// silence is how long nothing is written before a fleet counts as settled.
+	silence = 3 * time.Second
+)
 
-// living is how many clusters there are at once, at most.
-const living = 3
-
-func TestKill_AnyMomentEndsTheSame(t *testing.T) {
+// A plane that is killed right after chosen writes, while clusters are created, scaled, upgraded and deleted, ends in the
+// state that an undisturbed one ends in: the same objects with the same owners, specs, conditions and counts, the same Nodes and
+// etcd members.
+func TestKill_AfterAnyWriteEndsTheSame(t *testing.T) {
 	t.Parallel()
-	kills := number(t, "SLIPWAY_CRASH_KILLS", 10)
-	k := &killing{dir: t.TempDir(), dice: dice(t, 0), clusters: map[string]fleet.Spec{}, followed: map[string]int{}}
-	k.start(t)
-	for i := range kills {
-		k.round(t, i)
+	kills := number(t, "SLIPWAY_CRASH_KILLS", 4)
+	steps := crashplan.Script(dice(t, 0), max(5, kills/killsAStep))
+	undisturbed := newCourse(t, steps)
+	for i := range steps {
+		undisturbed.step(t, i, nil)
 	}
-	for _, s := range k.clusters {
-		eventually(t, s.Name+" is as it shall be", func(ctx context.Context) error { return whole(ctx, k.client, s) })
+	want := undisturbed.settled(t)
+	made := undisturbed.writes.made
+	undisturbed.plane.Kill()
+
+	r := newCourse(t, steps)
+	// A write that was made before a kill may not be made again after it: a quarter more are chosen than wanted.
+	for i, points := range crashplan.Points(dice(t, 1), kills+kills/4, made) {
+		r.step(t, i, points)
 	}
-	for _, name := range k.deleted {
-		eventually(t, name+" is gone", func(ctx context.Context) error { return gone(ctx, k.client, k.dir, name) })
+	r.same(t, want)
+	t.Logf("%d kills", r.kills)
+	byText := func(a, b crashplan.Site) int { return strings.Compare(a.String(), b.String()) }
+	for _, site := range slices.SortedFunc(maps.Keys(r.hits), byText) {
+		t.Logf("%2d after %s", r.hits[site], site)
 	}
-	for _, writer := range slices.Sorted(maps.Keys(k.followed)) {
-		t.Logf("%2d kills followed a write of %s", k.followed[writer], writer)
-	}
-}
-
-// killing is a plane that is killed again and again, and what shall be true of it in the end.
-type killing struct {
-	dir      string
-	dice     *rand.Rand
-	plane    *planetest.Plane
-	client   client.WithWatch
-	writes   *lastWrite
-	clusters map[string]fleet.Spec
-	deleted  []string
-	made     int
-	// followed counts kills by who wrote last before them.
-	followed map[string]int
-}
-
-func (k *killing) start(t *testing.T) {
-	t.Helper()
-	k.plane = start(t, k.dir)
-	k.client = clientOf(t, k.plane)
-	k.writes = follow(t, k.client)
-}
-
-// round does one thing that a user does, lets the plane live for a moment, kills it and starts it again.
-func (k *killing) round(t *testing.T, i int) {
-	t.Helper()
-	what := k.act(t)
-	pause(t.Context(), time.Duration(k.dice.Int64N(int64(longestLife))))
-	k.plane.Kill()
-	last, writer := k.writes.end()
-	k.followed[writer]++
-	t.Logf("kill %d, after %s: last write: %s; last log line: %s", i+1, what, last, lastLine(k.dir))
-	k.start(t)
-}
-
-// act does what the dice say to a cluster that they choose, and remembers what follows for the end.
-func (k *killing) act(t *testing.T) string {
-	t.Helper()
-	names := slices.Sorted(maps.Keys(k.clusters))
-	if len(names) == 0 || len(names) < living && k.dice.IntN(3) == 0 {
-		return k.create(t)
-	}
-	s := k.clusters[names[k.dice.IntN(len(names))]]
-	what := ""
-	switch k.dice.IntN(6) {
-	case 0, 1:
-		s.Workers, what = 1+s.Workers%3, "scaling the workers of "
-	case 2:
-		s.ControlPlane, what = 4-s.ControlPlane, "scaling the control plane of "
-	case 3, 4:
-		if s.Version == upgraded {
-			return k.delete(t, s)
-		}
-		s.Version, what = upgraded, "upgrading "
-	default:
-		return k.delete(t, s)
-	}
-	k.try(t, func(ctx context.Context) error { return change(ctx, k.client, s) })
-	k.clusters[s.Name] = s
-	return what + s.Name
-}
-
-func (k *killing) create(t *testing.T) string {
-	t.Helper()
-	k.made++
-	name := fmt.Sprintf("c%d", k.made)
-	s := fleet.Spec{Namespace: name, Name: name, Version: version, ControlPlane: 1, Workers: 1, ECDSA: true}
-	namespace(t, k.client, name)
-	k.try(t, func(ctx context.Context) error { return s.Create(ctx, k.client) })
-	k.clusters[name] = s
-	return "creating " + name
-}
-
-func (k *killing) delete(t *testing.T, s fleet.Spec) string {
-	t.Helper()
-	k.try(t, func(ctx context.Context) error { return remove(ctx, k.client, s) })
-	delete(k.clusters, s.Name)
-	k.deleted = append(k.deleted, s.Name)
-	return "deleting " + s.Name
-}
-
-// try repeats what a plane that has just started may not yet take: its webhooks come a moment after its API.
-func (k *killing) try(t *testing.T, do func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := fleet.Wait(ctx, glance, do); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func lastLine(dir string) string {
-	log, err := os.ReadFile(statedir.LogFile(dir))
-	if err != nil {
-		return err.Error()
-	}
-	text := strings.TrimSpace(string(log))
-	return text[strings.LastIndexByte(text, '\n')+1:]
-}
-
-// lastWrite watches every kind of object and knows the last change.
-type lastWrite struct {
-	watches []watch.Interface
-	running sync.WaitGroup
-
-	mu           sync.Mutex // guards what follows
-	what, writer string
-}
-
-func follow(t *testing.T, c client.WithWatch) *lastWrite {
-	t.Helper()
-	l := &lastWrite{what: "none", writer: "nobody"}
-	for _, kind := range kinds() {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := c.List(t.Context(), list); err != nil {
-			t.Fatalf("list every %s: %v", kind.Kind, err)
-		}
-		w, err := c.Watch(t.Context(), list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
-		if err != nil {
-			t.Fatalf("watch every %s: %v", kind.Kind, err)
-		}
-		l.watches = append(l.watches, w)
-		l.running.Go(func() {
-			for event := range w.ResultChan() {
-				l.note(event)
-			}
-		})
-	}
-	return l
-}
-
-func (l *lastWrite) note(event watch.Event) {
-	obj, ok := event.Object.(*unstructured.Unstructured)
-	if !ok {
+	if kills < manyKills {
 		return
 	}
-	writer := "the garbage collector or a deletion"
-	if event.Type != watch.Deleted {
-		writer = lastManager(obj)
+	if lacking := r.hits.Lacking(hitsWanted); r.kills < kills || len(lacking) > 0 {
+		t.Errorf("%d kills of %d; fewer than %d after writes of: %v", r.kills, kills, hitsWanted, lacking)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.what, l.writer = fmt.Sprintf("%s %s %s by %s", event.Type, obj.GetKind(), obj.GetName(), writer), writer
 }
 
-// end stops the watches, which a killed plane has ended, and returns the last change and who made it.
-func (l *lastWrite) end() (what, writer string) {
-	for _, w := range l.watches {
-		w.Stop()
-	}
-	l.running.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.what, l.writer
+// course is one run of a script on a plane of its own.
+type course struct {
+	dir    string
+	steps  []crashplan.Step
+	writes *writes
+	plane  *planetest.Plane
+	client client.Client
+	kills  int
+	hits   crashplan.Coverage
 }
 
-// lastManager is who wrote an object last, as far as its field ownership tells; its times are whole seconds.
-func lastManager(obj *unstructured.Unstructured) string {
-	var last time.Time
-	writer := "nobody known"
-	for _, m := range obj.GetManagedFields() {
-		if m.Time != nil && !m.Time.Time.Before(last) {
-			last, writer = m.Time.Time, strings.TrimSpace(m.Manager+" "+m.Subresource)
+func newCourse(t *testing.T, steps []crashplan.Step) *course {
+	t.Helper()
+	r := &course{dir: t.TempDir(), steps: steps, writes: listen(t, steps), hits: crashplan.Coverage{}}
+	r.start(t)
+	return r
+}
+
+func (r *course) start(t *testing.T) {
+	t.Helper()
+	r.plane = start(t, r.dir, "--trace-writes", r.writes.socket)
+	r.client = clientOf(t, r.plane)
+}
+
+// step does a step and kills the plane at the points that come while it lasts.
+func (r *course) step(t *testing.T, i int, points []crashplan.Point) {
+	t.Helper()
+	s := r.steps[i]
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r.writes.begin(s.Spec.Namespace, i)
+	r.writes.await(points)
+	done := false
+	var last error
+	for !done || len(points) > 0 || !s.Hasty {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: not at its end after %s: %v", s, patience, last)
+		case made := <-r.writes.hit:
+			points = r.kill(t, made, points)
+			r.writes.await(points)
+			continue
+		case <-time.After(glance / 4):
+		}
+		if !done {
+			last = r.do(ctx, s)
+			done = last == nil
+			continue
+		}
+		if last = r.ended(ctx, s); last == nil {
+			break
+		}
+		if s.Hasty && len(points) == 0 && r.writes.count(i) >= hastyWrites {
+			break
 		}
 	}
-	return writer
+	r.writes.await(nil)
+	r.missed(t, points)
+	t.Logf("%s: %.1f s", s, time.Since(begun).Seconds())
+}
+
+// missed tells the points that did not come, and kills at one that came in the last moment.
+func (r *course) missed(t *testing.T, points []crashplan.Point) {
+	t.Helper()
+	select {
+	case made := <-r.writes.hit:
+		points = r.kill(t, made, points)
+	default:
+	}
+	for _, p := range points {
+		t.Logf("not written again: %s (%d before)", p.Site, p.Skip)
+	}
+}
+
+// kill kills the plane after a write, starts it again and returns the points that are left.
+func (r *course) kill(t *testing.T, made hit, points []crashplan.Point) []crashplan.Point {
+	t.Helper()
+	r.plane.Kill()
+	r.kills++
+	r.hits[made.point.Site]++
+	t.Logf("kill %d during %s, after %s %s/%s", r.kills, r.steps[made.point.Step], made.point.Site, made.Namespace, made.Name)
+	r.start(t)
+	// A point's site tells which it is: its Skip is counted down.
+	i := slices.IndexFunc(points, func(p crashplan.Point) bool { return p.Site == made.point.Site })
+	return slices.Delete(points, i, i+1)
+}
+
+// do does what the user does in a step. It can be repeated.
+func (r *course) do(ctx context.Context, s crashplan.Step) error {
+	switch s.Operation {
+	case crashplan.Create:
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Spec.Namespace}}
+		if err := r.client.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		return s.Spec.Create(ctx, r.client)
+	case crashplan.Scale, crashplan.Upgrade:
+		return change(ctx, r.client, s.Spec)
+	case crashplan.Delete:
+		return remove(ctx, r.client, s.Spec)
+	}
+	return errors.New("no such operation: " + string(s.Operation))
+}
+
+// ended returns nil when nothing is left to do for a step.
+func (r *course) ended(ctx context.Context, s crashplan.Step) error {
+	if s.Operation == crashplan.Delete {
+		return gone(ctx, r.client, r.dir, s.Spec.Namespace)
+	}
+	return whole(ctx, r.client, s.Spec)
+}
+
+// finish waits until each cluster is as it shall be in the end.
+func (r *course) finish(t *testing.T) {
+	t.Helper()
+	alive, deleted := crashplan.Survivors(r.steps)
+	for name, spec := range alive {
+		eventually(t, name+" is as it shall be", func(ctx context.Context) error { return whole(ctx, r.client, spec) })
+	}
+	for _, name := range deleted {
+		eventually(t, name+" is gone", func(ctx context.Context) error { return gone(ctx, r.client, r.dir, name) })
+	}
+}
+
+// settled waits until nothing changes any more and tells the end state of each cluster.
+func (r *course) settled(t *testing.T) map[string][]string {
+	t.Helper()
+	r.finish(t)
+	eventually(t, "nothing is written any more", func(context.Context) error {
+		if quiet := r.writes.quietFor(); quiet < silence {
+			return fmt.Errorf("the last write was %s ago", quiet)
+		}
+		return nil
+	})
+	states := map[string][]string{}
+	alive, _ := crashplan.Survivors(r.steps)
+	for name, spec := range alive {
+		state, err := r.state(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states[name] = state
+	}
+	return states
+}
+
+// state is what has become of a cluster: its objects and the members of its etcd. Its Nodes are as its spec says, see whole.
+func (r *course) state(ctx context.Context, s fleet.Spec) ([]string, error) {
+	objs, err := objects(ctx, r.client, s.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	etcd, err := members(ctx, r.client, s)
+	return append(endstate.Normalise(objs), etcd...), err
+}
+
+// same waits until each cluster is as the undisturbed run left it.
+func (r *course) same(t *testing.T, want map[string][]string) {
+	t.Helper()
+	r.finish(t)
+	alive, _ := crashplan.Survivors(r.steps)
+	for name, spec := range alive {
+		eventually(t, name+" is as without kills", func(ctx context.Context) error {
+			have, err := r.state(ctx, spec)
+			if err != nil {
+				return err
+			}
+			if diff := cmp.Diff(want[name], have); diff != "" {
+				return fmt.Errorf("differs (-undisturbed +killed):\n%s", diff)
+			}
+			return nil
+		})
+	}
 }

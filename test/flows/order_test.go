@@ -3,14 +3,13 @@ package flows_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -40,7 +39,10 @@ func TestDelete_AnyOrderLeavesNothing(t *testing.T) {
 func deleteSomehow(t *testing.T, i int, dice *rand.Rand) {
 	t.Helper()
 	c := clientOf(t, shared)
-	s := fleet.Spec{Namespace: fmt.Sprintf("order-%d", i+1), Name: "one", Version: version, ControlPlane: 1, Workers: 1 + dice.Int32N(2), ECDSA: true}
+	s := fleet.Spec{
+		Namespace: fmt.Sprintf("order-%d", i+1), Name: "one", Version: version,
+		ControlPlane: []int32{1, 1, 3}[dice.IntN(3)], Workers: 1 + dice.Int32N(2), ECDSA: true,
+	}
 	namespace(t, c, s.Namespace)
 	if err := s.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -48,8 +50,6 @@ func deleteSomehow(t *testing.T, i int, dice *rand.Rand) {
 	// Before it has its finalizer, a Cluster that is deleted takes nothing along: nothing is tied to it yet.
 	eventually(t, "the Cluster is looked after", func(ctx context.Context) error { return lookedAfter(ctx, c, s) })
 	pause(t.Context(), time.Duration(dice.Int64N(int64(longestYouth))))
-	shuffled := kinds()
-	dice.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	switch i % 4 {
 	case 0:
 		t.Log("delete the Cluster alone")
@@ -59,9 +59,9 @@ func deleteSomehow(t *testing.T, i int, dice *rand.Rand) {
 			t.Fatal(err)
 		}
 	case 2:
-		deleteAll(t, c, s.Namespace, shuffled)
+		deleteSome(t, c, s.Namespace, dice, 1)
 	default:
-		deleteAll(t, c, s.Namespace, shuffled[:1+dice.IntN(len(shuffled)-1)])
+		deleteSome(t, c, s.Namespace, dice, dice.Float64())
 		pause(t.Context(), time.Duration(dice.Int64N(int64(time.Second))))
 	}
 	if err := remove(t.Context(), c, s); err != nil {
@@ -81,14 +81,18 @@ func lookedAfter(ctx context.Context, c client.Client, s fleet.Spec) error {
 	return nil
 }
 
-func deleteAll(t *testing.T, c client.Client, namespace string, kinds []schema.GroupVersionKind) {
+// deleteSome deletes a share of all objects of a namespace, in random order and without waiting.
+func deleteSome(t *testing.T, c client.Client, namespace string, dice *rand.Rand, share float64) {
 	t.Helper()
-	for _, kind := range kinds {
-		t.Logf("delete every %s", kind.Kind)
-		obj := &unstructured.Unstructured{}
-		obj.SetGroupVersionKind(kind)
-		if err := c.DeleteAllOf(t.Context(), obj, client.InNamespace(namespace)); err != nil {
-			t.Fatalf("delete every %s: %v", kind.Kind, err)
+	objs, err := objects(t.Context(), c, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dice.Shuffle(len(objs), func(i, j int) { objs[i], objs[j] = objs[j], objs[i] })
+	for _, obj := range objs[:int(math.Ceil(share*float64(len(objs))))] {
+		t.Logf("delete %s %s", obj.GetKind(), obj.GetName())
+		if err := client.IgnoreNotFound(c.Delete(t.Context(), &obj)); err != nil {
+			t.Fatalf("delete %s %s: %v", obj.GetKind(), obj.GetName(), err)
 		}
 	}
 }

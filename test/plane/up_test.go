@@ -1,0 +1,214 @@
+//go:build linux
+
+package plane_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"slipway.dev/slipway/internal/statedir"
+)
+
+func TestUp_TwiceAtOnceStartsOnePlane(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	results := make(chan result, 2)
+	for range 2 {
+		go func() { results <- u.slipway("up", "--detach") }()
+	}
+	var said string
+	for range 2 {
+		r := <-results
+		if r.code != 0 {
+			t.Errorf("exit code %d\n%s", r.code, r.stderr)
+		}
+		said += r.stderr
+	}
+	if strings.Count(said, "Ready in") != 1 || strings.Count(said, "The plane runs already") != 1 {
+		t.Errorf("they said:\n%s", said)
+	}
+	if r := u.slipway("up", "--detach"); r.code != 0 || !strings.Contains(r.stderr, "The plane runs already") {
+		t.Errorf("a third: exit code %d\n%s", r.code, r.stderr)
+	}
+	if text := u.refused("up"); !strings.Contains(text, "another plane is running") {
+		t.Error(text)
+	}
+	t.Run("and down ends it, which may be repeated", func(t *testing.T) {
+		if r := u.slipway("down"); r.code != 0 || !strings.Contains(r.stderr, "The plane is down") {
+			t.Errorf("exit code %d\n%s", r.code, r.stderr)
+		}
+		if r := u.slipway("down"); r.code != 0 || !strings.Contains(r.stderr, "No plane runs") {
+			t.Errorf("again: exit code %d\n%s", r.code, r.stderr)
+		}
+		config, err := os.ReadFile(filepath.Join(u.home, ".kube", "config"))
+		if err != nil || !strings.Contains(string(config), "name: slipway") {
+			t.Errorf("the context went with the plane: %v", err)
+		}
+	})
+}
+
+func TestUp_InTheForegroundEndsCleanlyOnCtrlC(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	cmd := u.command(t.Context(), "up")
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	u.awaitState("Ready")
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil || !strings.Contains(talk.String(), "The plane is down") {
+		t.Errorf("%v\n%s", err, talk.String())
+	}
+	if _, running := statedir.Running(u.dir); running {
+		t.Error("the plane runs on")
+	}
+}
+
+// awaitState waits until status says so.
+func (u *user) awaitState(want string) {
+	u.t.Helper()
+	for begun := time.Now(); ; wait(u.t, 100*time.Millisecond) {
+		_, state, message := u.status()
+		if state == want {
+			return
+		}
+		if time.Since(begun) > patience {
+			u.t.Fatalf("the plane is %s: %s", state, message)
+		}
+	}
+}
+
+func TestStatus_TellsWhetherAPlaneIsDownStartingOrReady(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	if code, state, message := u.status(); code != 3 || state != "Failed" || !strings.Contains(message, "no plane runs") {
+		t.Errorf("before the first start: %d %s %q", code, state, message)
+	}
+	cmd := u.command(t.Context(), "up", "--detach")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for begun := time.Now(); time.Since(begun) < patience; {
+		_, state, message := u.status()
+		seen = seen || state == "Working" && strings.Contains(message, "starting")
+		if state == "Ready" {
+			break
+		}
+	}
+	if !seen {
+		t.Error("it was never said to be starting")
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if code, state, message := u.status("--state-dir", u.dir); code != 0 || state != "Ready" || !strings.Contains(message, "MiB") {
+		t.Errorf("running: %d %s %q", code, state, message)
+	}
+	u.kill()
+	// The process id is another's now.
+	bystander := exec.CommandContext(t.Context(), "sleep", "600")
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := bystander.Process.Pid
+	t.Cleanup(func() { _ = bystander.Process.Kill(); _ = bystander.Wait() })
+	if err := os.WriteFile(filepath.Join(u.dir, "plane.pid"), []byte(strconv.Itoa(pid)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, state, message := u.status(); code != 3 || state != "Failed" || !strings.Contains(message, "no plane runs") {
+		t.Errorf("killed: %d %s %q", code, state, message)
+	}
+	if r := u.slipway("down"); r.code != 0 || !strings.Contains(r.stderr, "No plane runs") {
+		t.Errorf("down: exit code %d\n%s", r.code, r.stderr)
+	}
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Errorf("down ended another's process: %v", err)
+	}
+}
+
+func TestUp_NamesWhoHasItsPort(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := u.refused("up", "--port", port)
+	if want := fmt.Sprintf("port %s is taken by plane.test (pid %d)", port, os.Getpid()); !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
+	}
+	if _, running := statedir.Running(u.dir); running {
+		t.Error("something runs")
+	}
+}
+
+func TestUp_ASecondPlaneWorksBesideTheFirst(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.up()
+	second := &user{t: t, binary: u.binary, home: u.home, dir: filepath.Join(u.home, "lab")}
+	t.Cleanup(second.kill)
+	second.up("--state-dir", second.dir)
+	for _, dir := range []string{u.dir, second.dir} {
+		if _, state, message := u.status("--state-dir", dir); state != "Ready" {
+			t.Errorf("%s: %s, %s", dir, state, message)
+		}
+	}
+	if r := u.slipway("down"); r.code != 0 {
+		t.Error(r.stderr)
+	}
+	if _, state, message := u.status("--state-dir", second.dir); state != "Ready" {
+		t.Errorf("the second, when the first is down: %s, %s", state, message)
+	}
+}
+
+func TestUp_NeedsNoNetwork(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	if err := exec.CommandContext(t.Context(), "unshare", "-n", "ip", "link", "set", "lo", "up").Run(); err != nil {
+		t.Skipf("no network namespaces here: %v", err)
+	}
+	u := newUser(t)
+	script := `ip link set lo up && "$0" up --detach && "$0" status -o json; code=$?; "$0" down; exit $code`
+	u.through = []string{"unshare", "-n", "sh", "-c", script}
+	if r := u.slipway(); r.code != 0 {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestUp_RotatesItsLogInTheStateDirectory(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	if err := statedir.MakeLogDir(u.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(statedir.LogFile(u.dir), bytes.Repeat([]byte("an old line\n"), 20<<20/12), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.up()
+	logs, err := filepath.Glob(filepath.Join(u.dir, "logs", "plane-*.log"))
+	if err != nil || len(logs) != 1 {
+		t.Errorf("old logs: %v, %v", logs, err)
+	}
+}
