@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -265,7 +266,9 @@ func run(t testing.TB, cfg *rest.Config, namespace string, change func(*ctrl.Opt
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("run the controllers: %v", err)
+			// What does not end is found nowhere else.
+			stacks := make([]byte, 4<<20)
+			t.Errorf("run the controllers: %v\n%s", err, stacks[:runtime.Stack(stacks, true)])
 		}
 	})
 	t.Cleanup(stop)
