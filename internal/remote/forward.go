@@ -64,7 +64,7 @@ func (f *forwarder) dial(ctx context.Context, pod string, port int) (net.Conn, e
 	}
 	stream, err := openStream(ctx, conn, port)
 	if err != nil {
-		_ = conn.Close()
+		_ = conn.Close() // the error says what matters
 		return nil, fmt.Errorf("forward port %d of Pod %s/%s: %w", port, metav1.NamespaceSystem, pod, err)
 	}
 	return stream, nil
@@ -120,7 +120,7 @@ func (f *forwarder) tunnel(ctx context.Context, target *url.URL) (httpstream.Con
 		_ = conn.Close()
 		return nil, fmt.Errorf("speak SPDY in a web socket: %w", err)
 	}
-	return streams, nil
+	return link{streams, conn.NetConn()}, nil
 }
 
 // upgrade speaks SPDY right on the connection.
@@ -154,7 +154,7 @@ func (f *forwarder) upgrade(ctx context.Context, target *url.URL) (httpstream.Co
 		_ = raw.Close()
 		return nil, fmt.Errorf("speak SPDY: %w", err)
 	}
-	return streams, nil
+	return link{streams, raw}, nil
 }
 
 // credentials are the headers that authenticate a request, as the kubeconfig says.
@@ -199,15 +199,26 @@ func refusedUpgrade(resp *http.Response) error {
 	return fmt.Errorf("%w: %s: %s", errNoUpgrade, resp.Status, message)
 }
 
+// link is a connection for streams that ends at once when it is closed. The library's own would wait for streams that
+// the other end never answered, and for a network that takes no more bytes.
+type link struct {
+	httpstream.Connection
+	raw io.Closer
+}
+
+// Close implements httpstream.Connection.
+func (l link) Close() error {
+	_ = l.raw.Close()           // it is gone either way
+	return l.Connection.Close() // ends the streams on this side
+}
+
 // openStream asks for a port on a connection and returns it as a network connection. Closing that closes all.
 func openStream(ctx context.Context, conn httpstream.Connection, port int) (net.Conn, error) {
 	header := http.Header{}
 	header.Set(corev1.PortHeader, strconv.Itoa(port))
 	header.Set(corev1.PortForwardRequestIDHeader, "0")
 	header.Set(corev1.StreamType, corev1.StreamTypeError)
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
-	failure, err := conn.CreateStream(header)
+	failure, err := createStream(ctx, conn, header)
 	if err != nil {
 		return nil, fmt.Errorf("open the error stream: %w", err)
 	}
@@ -215,11 +226,30 @@ func openStream(ctx context.Context, conn httpstream.Connection, port int) (net.
 		return nil, fmt.Errorf("close the error stream's sending half: %w", err)
 	}
 	header.Set(corev1.StreamType, corev1.StreamTypeData)
-	data, err := conn.CreateStream(header)
+	data, err := createStream(ctx, conn, header)
 	if err != nil {
 		return nil, fmt.Errorf("open the data stream: %w", err)
 	}
 	return &forwarded{streams: conn, data: data, failure: failure}, nil
+}
+
+// createStream is CreateStream for callers that do not wait the half minute that the library gives the other end.
+func createStream(ctx context.Context, conn httpstream.Connection, header http.Header) (httpstream.Stream, error) {
+	type outcome struct {
+		stream httpstream.Stream
+		err    error
+	}
+	made := make(chan outcome, 1)
+	go func() { // ends with the library's patience at the latest
+		stream, err := conn.CreateStream(header.Clone())
+		made <- outcome{stream, err}
+	}()
+	select {
+	case o := <-made:
+		return o.stream, o.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the other end: %w", ctx.Err())
+	}
 }
 
 // forwarded is a port of a Pod as a network connection.
@@ -229,6 +259,9 @@ type forwarded struct {
 	data    httpstream.Stream
 	failure httpstream.Stream
 	once    sync.Once
+
+	mu       sync.Mutex // guards deadline
+	deadline *time.Timer
 }
 
 // Read implements net.Conn. At the end of the stream the other end's reason for it, if any, is the error.
@@ -251,13 +284,34 @@ func (f *forwarded) Write(p []byte) (int, error) { return f.data.Write(p) }
 func (f *forwarded) Close() error {
 	var err error
 	f.once.Do(func() {
-		err = f.streams.Close() // resets the streams, which it would wait for otherwise
+		_ = f.SetDeadline(time.Time{}) // it never fails
+		err = f.streams.Close()
 	})
 	return err
 }
 
-// rawConn gives a stream the rest of what a network connection has. Deadlines are not kept: whoever uses these
-// connections closes them when time is up.
+// SetDeadline implements net.Conn, harshly: the connection ends when time is up. Deadlines are set here by who closes a
+// connection, and must not wait for the other end to take its farewell.
+func (f *forwarded) SetDeadline(t time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.deadline != nil {
+		f.deadline.Stop()
+		f.deadline = nil
+	}
+	if !t.IsZero() {
+		f.deadline = time.AfterFunc(time.Until(t), func() { _ = f.Close() }) // nobody is there to hear of it
+	}
+	return nil
+}
+
+// SetReadDeadline implements net.Conn as SetDeadline does.
+func (f *forwarded) SetReadDeadline(t time.Time) error { return f.SetDeadline(t) }
+
+// SetWriteDeadline implements net.Conn as SetDeadline does.
+func (f *forwarded) SetWriteDeadline(t time.Time) error { return f.SetDeadline(t) }
+
+// rawConn gives a stream the rest of what a network connection has. Deadlines are not kept: what is above it does that.
 type rawConn struct{ io.ReadWriteCloser }
 
 // LocalAddr implements net.Conn.

@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +27,8 @@ type ports struct {
 	noTunnel atomic.Bool // it is an API server from before 1.31
 	tunnels  atomic.Int32
 	upgrades atomic.Int32
+	mute     atomic.Bool // it takes the connection and answers nothing on it
+	muted    atomic.Int32
 
 	mu   sync.Mutex // guards pods
 	pods map[string]string
@@ -58,6 +63,13 @@ func (p *ports) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		upgrader := websocket.Upgrader{Subprotocols: []string{tunnelPrefix + forwardProtocol}}
 		conn, err := upgrader.Upgrade(rw, r, nil)
 		if err != nil {
+			return
+		}
+		if p.mute.Load() {
+			p.muted.Add(1)
+			defer p.muted.Add(-1)
+			_, _ = io.Copy(io.Discard, conn.NetConn())
+			_ = conn.Close()
 			return
 		}
 		streams := make(chan httpstream.Stream, 2)
@@ -175,4 +187,40 @@ func checkEcho(t *testing.T, name string, f *forwarder) {
 	if _, err := io.ReadFull(conn, got); err != nil || string(got) != sent {
 		t.Errorf("%s: what came back is not what was sent: %v", name, err)
 	}
+}
+
+func TestForward_EndsWithItsContextThoughNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	pods := &ports{}
+	pods.mute.Store(true)
+	pods.set("etcd-a", "127.0.0.1:1")
+	server := newWorkload(t)
+	server.extra = pods
+	config, err := parseKubeconfig(server.kubeconfig(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := patient().withDefaults()
+	options.EtcdDialTimeout = time.Hour
+	f, err := newForwarder(config, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := f.dial(ctx, "etcd-a", 2379)
+		done <- err
+	}()
+	eventually(t, "the connection is made", func() bool { return pods.muted.Load() == 1 })
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("dial: %v", err)
+		}
+	case <-time.After(20 * time.Second): // the library would wait for thirty
+		t.Error("dial does not end with its context")
+	}
+	eventually(t, "no connection stays behind", func() bool { return pods.muted.Load() == 0 })
 }
