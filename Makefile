@@ -61,7 +61,7 @@ vet: ## run go vet
 fresh: ## fail when generated files or the list of replaced modules are stale
 	@hack/fresh.sh
 
-verify: test vet fresh ## what CI runs
+verify: test vet lint fresh ## what CI runs
 
 bench: build ## print how fast, how big and how quiet it is
 	@SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) go run ./test/bench $(ARGS)

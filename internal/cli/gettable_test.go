@@ -22,7 +22,7 @@ func TestTable_HasSevenColumnsUnlessItIsWide(t *testing.T) {
 	}
 	for names, want := range rows {
 		var table metav1.Table
-		for _, name := range strings.Split(names, ",") {
+		for name := range strings.SplitSeq(names, ",") {
 			table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Name: name})
 		}
 		a, _ := testApp(t, look{})

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/client-go/dynamic"
 
 	"slipway.dev/slipway/internal/progress"
 )
@@ -20,20 +21,7 @@ func (a *app) watchTable(ctx context.Context, o *objects, target getTarget, opts
 	if err != nil {
 		return err
 	}
-	changed := make(chan struct{}, 1)
-	w := &changes{signal: changed}
-	following, stop := context.WithCancel(ctx)
-	w.cancel = stop
-	w.all.Go(func() {
-		for following.Err() == nil {
-			watcher, err := r.Watch(following, metav1.ListOptions{LabelSelector: opts.selector})
-			if err == nil {
-				w.drain(following, watcher)
-			}
-			pause(following, rewatch)
-			w.note()
-		}
-	})
+	w := follow(ctx, r, opts.selector)
 	defer w.stop()
 	report, printed := progress.New(a.out, a.env.Now), map[string]string{}
 	for {
@@ -45,27 +33,48 @@ func (a *app) watchTable(ctx context.Context, o *objects, target getTarget, opts
 			return err
 		}
 		if a.flags.output == outputJSONL {
-			if err := a.printChangedObjects(table, printed); err != nil {
-				return err
-			}
-			if err := w.next(ctx); err != nil {
-				return err
-			}
-			continue
+			err = a.printChangedObjects(table, printed)
+		} else {
+			a.showTable(report, table, opts)
 		}
-		columns := a.serverColumns(table, opts)
-		lines := columns.Lines(a.out)
-		report.Show(lines)
-		if !columns.NoHeader && len(lines) > 0 {
-			lines = lines[1:]
-		}
-		for i, line := range lines {
-			m := metadataOf(table.Rows[i])
-			report.Change(m.Namespace+"/"+m.Name, a.out.Render(line, 0))
+		if err != nil {
+			return err
 		}
 		if err := w.next(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// follow notes the changes of a kind's objects until it is stopped, watching anew whenever the watch ends.
+func follow(ctx context.Context, r dynamic.ResourceInterface, selector string) *changes {
+	w := &changes{signal: make(chan struct{}, 1)}
+	following, stop := context.WithCancel(ctx)
+	w.cancel = stop
+	w.all.Go(func() {
+		for following.Err() == nil {
+			watcher, err := r.Watch(following, metav1.ListOptions{LabelSelector: selector})
+			if err == nil {
+				w.drain(following, watcher)
+			}
+			pause(following, rewatch)
+			w.note()
+		}
+	})
+	return w
+}
+
+// showTable shows the table as it is now, and tells of each row that is not as it was.
+func (a *app) showTable(report *progress.Reporter, table *metav1.Table, opts getOptions) {
+	columns := a.serverColumns(table, opts)
+	lines := columns.Lines(a.out)
+	report.Show(lines)
+	if !columns.NoHeader && len(lines) > 0 {
+		lines = lines[1:]
+	}
+	for i, line := range lines {
+		m := metadataOf(table.Rows[i])
+		report.Change(m.Namespace+"/"+m.Name, a.out.Render(line, 0))
 	}
 }
 

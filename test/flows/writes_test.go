@@ -40,8 +40,7 @@ type hit struct {
 
 func listen(t *testing.T, steps []crashplan.Step) *writes {
 	t.Helper()
-	// Not t.TempDir, whose paths may be too long for a socket.
-	dir, err := os.MkdirTemp("", "slipway-w-")
+	dir, err := os.MkdirTemp("", "slipway-w-") //nolint:usetesting // Its paths may be too long for a socket.
 	if err != nil {
 		t.Fatal(err)
 	}

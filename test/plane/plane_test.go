@@ -110,8 +110,7 @@ func (u *user) slipway(args ...string) result {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
+		if _, ran := errors.AsType[*exec.ExitError](err); !ran {
 			u.t.Fatalf("%v: %v", args, err)
 		}
 	}

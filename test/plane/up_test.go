@@ -18,7 +18,7 @@ import (
 	"slipway.dev/slipway/internal/statedir"
 )
 
-func TestUp_TwiceAtOnceStartsOnePlane(t *testing.T) {
+func TestUp_TwiceAtOnceStartsOnePlane(t *testing.T) { //nolint:tparallel // The steps build on each other.
 	t.Parallel()
 	u := newUser(t)
 	results := make(chan result, 2)

@@ -92,7 +92,7 @@ func (f *fleet) live() (clientsGone func()) {
 		f.t.Fatal(err)
 	}
 	return func() {
-		for range nodes.ResultChan() { //nolint:revive // Reading is what counts.
+		for range nodes.ResultChan() { // Reading is what counts.
 		}
 		if _, err := io.Copy(io.Discard, etcd); err != nil {
 			f.t.Errorf("the connection to etcd did not end in order: %v", err)
