@@ -33,11 +33,15 @@ const fieldManager = "slipway-cli"
 // requestTimeout bounds a single request that is no watch.
 const requestTimeout = 30 * time.Second
 
-// contextName is the context in use: --context, else $SLIPWAY_CONTEXT, else "slipway" when there is one, else the current.
+// contextName is the context in use: --context, else $SLIPWAY_CONTEXT, else that of the plane in the default state directory,
+// else "slipway" when there is one, else the current.
 func (a *app) contextName(config *clientcmdapi.Config) string {
+	own := a.planeOwner(a.defaultStateDir()).find(config, nil)
 	switch {
 	case a.flags.context != "":
 		return a.flags.context
+	case own != "":
+		return own
 	case config.Contexts[planeContext] != nil:
 		return planeContext
 	default:
@@ -73,7 +77,7 @@ func (a *app) restConfig() (*rest.Config, error) {
 	}
 	config, err := loaded.ClientConfig()
 	if err != nil {
-		return nil, fault.New(err, "cannot reach the management cluster", err.Error(), a.kubeconfigPath()+", context "+name, a.try("up --detach"))
+		return nil, fault.New(err, "cannot reach the management cluster", err.Error(), a.kubeconfigPath()+", context "+name, a.planeRemedy("mend that context, or choose another with --context"))
 	}
 	// A command asks a handful of questions; client-go's limit for controllers would only slow it down.
 	config.QPS = -1

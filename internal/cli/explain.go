@@ -58,7 +58,7 @@ func (a *app) explainStatus(what string, err error) *fault.Error {
 	case apierrors.IsForbidden(err):
 		return fault.New(err, what, err.Error(), a.where(), "use a context whose user may do that: --context, or ask for the right")
 	case apierrors.IsUnauthorized(err):
-		return fault.New(err, what, "the API server does not accept these credentials; those of a plane are renewed when it runs", a.where(), a.try("up"))
+		return fault.New(err, what, "the API server does not accept these credentials; those of a plane are renewed when it starts", a.where(), a.planeRemedy("sign in again, or choose another context with --context"))
 	case apierrors.IsInvalid(err):
 		return fault.New(err, what, serverSentence(err), a.where(), "correct what the cause names")
 	case apierrors.IsConflict(err):

@@ -37,6 +37,14 @@ func (a *app) noAnswer(err error, what string) *fault.Error {
 	return fault.New(err, what, "nothing answers at the address of the management cluster", a.whereURL(err), "see that its API server runs, or choose another with --context")
 }
 
+// planeRemedy is to start the plane that the context in use leads to, or, when that is none, the other remedy.
+func (a *app) planeRemedy(otherwise string) string {
+	if dir, known := a.planeOfContext(); known {
+		return a.withStateDir("up --detach", dir)
+	}
+	return otherwise
+}
+
 // planeCommands are the commands in a suggestion that act on one plane.
 var planeCommands = regexp.MustCompile(`slipway (up|down|status|backup|logs plane)\b`)
 

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"slipway.dev/slipway/internal/fault"
 	"slipway.dev/slipway/internal/statedir"
 )
@@ -26,6 +28,45 @@ func TestExplain_SuggestsThePlaneThatTheContextIsOf(t *testing.T) {
 	}
 	if e := a.explainNetwork("get clusters", syscall.ECONNREFUSED); strings.Contains(e.Try, "slipway up") {
 		t.Errorf("no plane is behind this context, and yet: %s", e.Try)
+	}
+}
+
+func TestExplain_StartsThePlaneWhoseCredentialsAreRefusedAndNoOther(t *testing.T) {
+	t.Parallel()
+	refused := apierrors.NewUnauthorized("no")
+	a, _ := kubeconfigApp(t, "")
+	dir := t.TempDir()
+	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(dir), true); err != nil {
+		t.Fatal(err)
+	}
+	if e := a.explainStatus("get clusters", refused); e.Try != "slipway up --detach --state-dir "+dir {
+		t.Errorf("of a plane: %s", e.Try)
+	}
+	if _, err := a.mergeContext(admin("https://127.0.0.1:30000"), entryOwner{mark: "cluster default/demo of x", name: "slipway-demo"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if e := a.explainStatus("get clusters", refused); strings.Contains(e.Try, "slipway up") {
+		t.Errorf("of a cluster: %s", e.Try)
+	}
+}
+
+func TestContext_IsOurPlanesAndNotAnothersOfItsName(t *testing.T) {
+	t.Parallel()
+	a, _ := kubeconfigApp(t, "")
+	for _, step := range []struct{ mark, name string }{
+		{"cluster default/x of https://work.example.com", "slipway"},
+		{"plane /srv/other", "slipway-other"},
+	} {
+		if _, err := a.mergeContext(admin("https://work.example.com"), entryOwner{mark: step.mark, name: step.name}, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ours, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(a.defaultStateDir()), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, name, err := a.clientConfig(); err != nil || name != ours.name || name == "slipway" {
+		t.Errorf("the context in use is %q, not %q: %v", name, ours.name, err)
 	}
 }
 
