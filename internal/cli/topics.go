@@ -33,7 +33,7 @@ const contextsText = `Which management cluster a command works on:
 
   1. --context
   2. $SLIPWAY_CONTEXT
-  3. the context "slipway", which ` + "`slipway up`" + ` writes, when there is one
+  3. the context "slipway" that ` + "`slipway up`" + ` wrote, whatever it had to call it; else any that is called "slipway"
   4. the current context of the kubeconfig
 
 The kubeconfig is that of --kubeconfig, else of $KUBECONFIG, else ~/.kube/config. A plane on a state directory of its own is

@@ -237,6 +237,12 @@ func Manager(t testing.TB, namespace string, setup func(ctrl.Manager) error) ctr
 	return mgr
 }
 
+// ManagerFor is Manager for controllers that reach the plane by a config of their own.
+func ManagerFor(t testing.TB, cfg *rest.Config, namespace string, setup func(ctrl.Manager) error) {
+	t.Helper()
+	run(t, cfg, namespace, func(*ctrl.Options) {}, setup)
+}
+
 // StartManager is Manager for tests that stop it before they end.
 func StartManager(t testing.TB, namespace string, setup func(ctrl.Manager) error) (mgr ctrl.Manager, stop func()) {
 	t.Helper()
