@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -160,19 +161,31 @@ func installKind(ctx context.Context, c client.WithWatch, crd *apiextensionsv1.C
 	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(intent), client.FieldOwner(kindsManager), client.ForceOwnership); err != nil {
 		return err
 	}
-	return waitEstablished(ctx, c, crd.Name)
+	return waitEstablished(ctx, c, crd.Name, hash)
 }
 
-func waitEstablished(ctx context.Context, c client.WithWatch, name string) error {
+// establishPatience is how long the API server may take to establish a CRD before the CRD is touched.
+const establishPatience = time.Second
+
+// waitEstablished returns when a CRD is established, touching it when that takes long. An API server establishes a CRD when
+// it sees it change, never when it finds one at its start: a CRD whose names it had accepted when it was killed would wait
+// for the next resync, minutes later (apiextensions-apiserver, crdHandler.updateCustomResourceDefinition).
+func waitEstablished(ctx context.Context, c client.WithWatch, name, hash string) error {
 	w, err := c.Watch(ctx, &apiextensionsv1.CustomResourceDefinitionList{}, client.MatchingFields{"metadata.name": name})
 	if err != nil {
 		return err
 	}
 	defer w.Stop()
+	late := time.NewTicker(establishPatience)
+	defer late.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-late.C:
+			if err := touch(ctx, c, name, hash); err != nil {
+				return err
+			}
 		case e, ok := <-w.ResultChan():
 			if !ok || e.Type == watch.Error {
 				return fmt.Errorf("watch ended early: %v", e.Object)
@@ -182,6 +195,19 @@ func waitEstablished(ctx context.Context, c client.WithWatch, name string) error
 			}
 		}
 	}
+}
+
+// touch changes a CRD and changes it back. A start that is killed in between leaves a hash by which the next one writes the
+// CRD anew.
+func touch(ctx context.Context, c client.Client, name, hash string) error {
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, value := range []string{"", hash} {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, schemaHash, value)
+		if err := c.Patch(ctx, crd, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(kindsManager)); err != nil {
+			return fmt.Errorf("touch it, so that the API server establishes it: %w", err)
+		}
+	}
+	return nil
 }
 
 func established(crd *apiextensionsv1.CustomResourceDefinition) bool {

@@ -2,13 +2,17 @@ package manager
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // laggingDiscovery knows one more kind with each question, as an API server does after CRDs were established.
@@ -56,5 +60,59 @@ func TestWaitServed_NamesWhatIsMissing(t *testing.T) {
 	err := waitServed(ctx, &laggingDiscovery{plurals: []string{"as"}}, []*apiextensionsv1.CustomResourceDefinition{crdOf("zs")})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "example.com/v1") {
 		t.Errorf("%v, want a cancellation that names example.com/v1", err)
+	}
+}
+
+// restarted is an API server that was killed between accepting a CRD's names and establishing it: it goes on when it sees
+// the CRD change.
+type restarted struct {
+	client.WithWatch
+	crd    *apiextensionsv1.CustomResourceDefinition
+	events *watch.FakeWatcher
+}
+
+func (r *restarted) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	r.crd.DeepCopyInto(obj.(*apiextensionsv1.CustomResourceDefinition))
+	return nil
+}
+
+// Apply changes nothing: the CRD is as it is to be.
+func (*restarted) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+	return nil
+}
+
+func (r *restarted) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+	r.events.Add(r.crd.DeepCopy())
+	return r.events, nil
+}
+
+func (r *restarted) Patch(_ context.Context, _ client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	raw, err := patch.Data(nil)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, r.crd); err != nil {
+		return err
+	}
+	r.crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+	r.events.Modify(r.crd.DeepCopy())
+	return nil
+}
+
+func TestInstallKind_EstablishesWhatAKilledServerLeftHalfInstalled(t *testing.T) {
+	t.Parallel()
+	crd := crdOf("as")
+	hash, err := hashOf(crd.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := crd.DeepCopy()
+	stored.Annotations = map[string]string{schemaHash: hash}
+	server := &restarted{crd: stored, events: watch.NewFakeWithChanSize(8, false)}
+	if err := installKind(t.Context(), server, crd); err != nil {
+		t.Fatal(err)
+	}
+	if got := server.crd.Annotations[schemaHash]; got != hash {
+		t.Errorf("the hash is %q afterwards, not %q", got, hash)
 	}
 }
