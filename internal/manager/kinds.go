@@ -161,31 +161,45 @@ func installKind(ctx context.Context, c client.WithWatch, crd *apiextensionsv1.C
 	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(intent), client.FieldOwner(kindsManager), client.ForceOwnership); err != nil {
 		return err
 	}
-	return waitEstablished(ctx, c, crd.Name, hash)
+	if !halfInstalled(live) {
+		return waitEstablished(ctx, c, crd.Name, nil)
+	}
+	return waitEstablished(ctx, c, crd.Name, func() error { return touch(ctx, c, crd.Name, hash) })
 }
 
-// establishPatience is how long the API server may take to establish a CRD before the CRD is touched.
-const establishPatience = time.Second
+// halfInstalled tells whether the API server accepted a CRD's names and went no further. It establishes a CRD when it sees it
+// change, never when it finds one at its start: what an API server left so when it was killed would wait for the next resync,
+// minutes later (apiextensions-apiserver, crdHandler.updateCustomResourceDefinition).
+func halfInstalled(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return is(crd, apiextensionsv1.NamesAccepted) && !established(crd)
+}
 
-// waitEstablished returns when a CRD is established, touching it when that takes long. An API server establishes a CRD when
-// it sees it change, never when it finds one at its start: a CRD whose names it had accepted when it was killed would wait
-// for the next resync, minutes later (apiextensions-apiserver, crdHandler.updateCustomResourceDefinition).
-func waitEstablished(ctx context.Context, c client.WithWatch, name, hash string) error {
+// establishPatience is how long the API server may take to establish a half-installed CRD before it is touched again; twice
+// as long each time, for every touch is work.
+const establishPatience = 2 * time.Second
+
+// waitEstablished returns when a CRD is established. Nudge, unless it is nil, is called at once and whenever that takes long.
+func waitEstablished(ctx context.Context, c client.WithWatch, name string, nudge func() error) error {
 	w, err := c.Watch(ctx, &apiextensionsv1.CustomResourceDefinitionList{}, client.MatchingFields{"metadata.name": name})
 	if err != nil {
 		return err
 	}
 	defer w.Stop()
-	late := time.NewTicker(establishPatience)
+	late, patience := time.NewTimer(0), establishPatience
 	defer late.Stop()
+	if nudge == nil {
+		late.Stop()
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-late.C:
-			if err := touch(ctx, c, name, hash); err != nil {
+			if err := nudge(); err != nil {
 				return err
 			}
+			late.Reset(patience)
+			patience *= 2
 		case e, ok := <-w.ResultChan():
 			if !ok || e.Type == watch.Error {
 				return fmt.Errorf("watch ended early: %v", e.Object)
@@ -211,8 +225,12 @@ func touch(ctx context.Context, c client.Client, name, hash string) error {
 }
 
 func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return is(crd, apiextensionsv1.Established)
+}
+
+func is(crd *apiextensionsv1.CustomResourceDefinition, condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	for _, c := range crd.Status.Conditions {
-		if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
+		if c.Type == condition && c.Status == apiextensionsv1.ConditionTrue {
 			return true
 		}
 	}

@@ -108,6 +108,7 @@ func TestInstallKind_EstablishesWhatAKilledServerLeftHalfInstalled(t *testing.T)
 	}
 	stored := crd.DeepCopy()
 	stored.Annotations = map[string]string{schemaHash: hash}
+	stored.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue}}
 	server := &restarted{crd: stored, events: watch.NewFakeWithChanSize(8, false)}
 	if err := installKind(t.Context(), server, crd); err != nil {
 		t.Fatal(err)
