@@ -53,7 +53,12 @@ type Plane struct {
 var shared *Plane
 
 // Main starts a plane without controllers, runs the tests and stops the plane: `os.Exit(planetest.Main(m))`.
-func Main(m *testing.M) int {
+func Main(m *testing.M) int { return around(m, "--controllers=false") }
+
+// MainWithControllers is Main with a plane that runs all controllers.
+func MainWithControllers(m *testing.M) int { return around(m) }
+
+func around(m *testing.M, args ...string) int {
 	flag.Parse()
 	if flag.Lookup("test.list").Value.String() != "" {
 		return m.Run()
@@ -64,7 +69,7 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if shared, err = Start(context.Background(), dir, "--controllers=false"); err != nil { //nolint:forbidigo // TestMain has no testing.T.
+	if shared, err = Start(context.Background(), dir, args...); err != nil { //nolint:forbidigo // TestMain has no testing.T.
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -196,13 +201,19 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Config reaches the test binary's plane with all rights.
-func Config(t testing.TB) *rest.Config {
+// Shared is the test binary's plane; tests leave it alive.
+func Shared(t testing.TB) *Plane {
 	t.Helper()
 	if shared == nil {
 		t.Fatal("no plane: TestMain of this package must call planetest.Main")
 	}
-	return rest.CopyConfig(shared.Config)
+	return shared
+}
+
+// Config reaches the test binary's plane with all rights.
+func Config(t testing.TB) *rest.Config {
+	t.Helper()
+	return rest.CopyConfig(Shared(t).Config)
 }
 
 // Client returns an uncached client of the test binary's plane that knows every kind.

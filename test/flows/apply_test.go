@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"slipway.dev/slipway/internal/planetest"
 	"slipway.dev/slipway/test/fleet"
 )
 
@@ -27,7 +28,7 @@ func TestApplyTwice_ChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := clientOf(t, shared)
+			c := clientOf(t, planetest.Shared(t))
 			s := fleet.Spec{Namespace: "apply-" + name, Name: "one", Version: version, ControlPlane: 1, Workers: 1, ECDSA: true}
 			namespace(t, c, s.Namespace)
 			docs := manifests(t, c, s)

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"slipway.dev/slipway/internal/planetest"
 )
 
 const infrastructureGroup = "infrastructure.cluster.x-k8s.io"
@@ -57,7 +59,7 @@ spec:
 // What admission cannot see, because the other half may come later, the conditions tell, with what to do about it.
 func TestBadInput_ThatOnlyTimeCanTellIsExplainedInConditions(t *testing.T) {
 	t.Parallel()
-	c := clientOf(t, shared)
+	c := clientOf(t, planetest.Shared(t))
 	namespace(t, c, "mistakes")
 	for _, kind := range []string{"UnlabelledCluster", "UnlabelledMachine", "UnlabelledMachineTemplate"} {
 		unlabelled(t, c, kind)

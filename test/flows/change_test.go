@@ -11,6 +11,7 @@ import (
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+	"slipway.dev/slipway/internal/planetest"
 	"slipway.dev/slipway/test/crashplan"
 	"slipway.dev/slipway/test/fleet"
 )
@@ -42,7 +43,7 @@ func remove(ctx context.Context, c client.Client, s fleet.Spec) error {
 
 func TestCreateScaleUpgradeDelete(t *testing.T) {
 	t.Parallel()
-	c := clientOf(t, shared)
+	c := clientOf(t, planetest.Shared(t))
 	s := fleet.Spec{Namespace: "life", Name: "one", Version: version, ControlPlane: 1, Workers: 2, ECDSA: true}
 	namespace(t, c, s.Namespace)
 	if err := s.Create(t.Context(), c); err != nil {
@@ -65,5 +66,5 @@ func TestCreateScaleUpgradeDelete(t *testing.T) {
 	if err := remove(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "deleted", func(ctx context.Context) error { return gone(ctx, c, shared.StateDir, s.Namespace) })
+	eventually(t, "deleted", func(ctx context.Context) error { return gone(ctx, c, planetest.Shared(t).StateDir, s.Namespace) })
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	"slipway.dev/slipway/internal/planetest"
 	"slipway.dev/slipway/test/fleet"
 )
 
@@ -38,7 +39,7 @@ func TestDelete_AnyOrderLeavesNothing(t *testing.T) {
 
 func deleteSomehow(t *testing.T, i int, dice *rand.Rand) {
 	t.Helper()
-	c := clientOf(t, shared)
+	c := clientOf(t, planetest.Shared(t))
 	s := fleet.Spec{
 		Namespace: fmt.Sprintf("order-%d", i+1), Name: "one", Version: version,
 		ControlPlane: []int32{1, 1, 3}[dice.IntN(3)], Workers: 1 + dice.Int32N(2), ECDSA: true,
@@ -67,7 +68,7 @@ func deleteSomehow(t *testing.T, i int, dice *rand.Rand) {
 	if err := remove(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "gone", func(ctx context.Context) error { return gone(ctx, c, shared.StateDir, s.Namespace) })
+	eventually(t, "gone", func(ctx context.Context) error { return gone(ctx, c, planetest.Shared(t).StateDir, s.Namespace) })
 }
 
 func lookedAfter(ctx context.Context, c client.Client, s fleet.Spec) error {

@@ -4,8 +4,6 @@ package flows_test
 
 import (
 	"context"
-	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -27,31 +25,7 @@ const patience = 4 * time.Minute
 // glance is how often a test looks.
 const glance = 200 * time.Millisecond
 
-// shared is the plane of the tests that leave it alive; TestMain sets it.
-var shared *planetest.Plane
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.list").Value.String() != "" {
-		os.Exit(m.Run())
-	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "slipway-flows-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if shared, err = planetest.Start(context.Background(), dir); err != nil { //nolint:forbidigo // TestMain has no testing.T.
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer shared.Stop()
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(planetest.MainWithControllers(m)) }
 
 // start runs a plane of the test's own and ends it with the test.
 func start(t *testing.T, dir string, args ...string) *planetest.Plane {

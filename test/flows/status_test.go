@@ -12,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"slipway.dev/slipway/internal/planetest"
 	"slipway.dev/slipway/test/fleet"
 )
 
 func TestStrippedStatus_ComesBack(t *testing.T) {
 	t.Parallel()
-	c := clientOf(t, shared)
+	c := clientOf(t, planetest.Shared(t))
 	clusters := []fleet.Spec{
 		{Namespace: "stripped", Name: "one", Version: version, ControlPlane: 1, Workers: 1, ECDSA: true},
 		{Namespace: "stripped-3", Name: "three", Version: version, ControlPlane: 3, Workers: 1, ECDSA: true},

@@ -5,7 +5,6 @@ package manifests_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -42,31 +41,7 @@ const (
 	root    = "../.."
 )
 
-// shared is the plane of all tests here; TestMain sets it.
-var shared *planetest.Plane
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.list").Value.String() != "" {
-		os.Exit(m.Run())
-	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "slipway-manifests-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if shared, err = planetest.Start(context.Background(), dir); err != nil { //nolint:forbidigo // TestMain has no testing.T.
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer shared.Stop()
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(planetest.MainWithControllers(m)) }
 
 func TestSamples_BecomeClustersAndTheirMachinesAreToldWhatWasAsked(t *testing.T) {
 	t.Parallel()
@@ -119,7 +94,7 @@ func documents(t *testing.T, file string) []string {
 
 func (s *sample) begin(t *testing.T, way string, order *rand.Rand) {
 	t.Helper()
-	c, err := client.New(shared.Config, client.Options{Scheme: manager.Scheme()})
+	c, err := client.New(planetest.Shared(t).Config, client.Options{Scheme: manager.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +121,7 @@ func (s *sample) kubectl(t *testing.T, stdin string, args ...string) string {
 	if _, err := os.Stat(path); err != nil {
 		path = "kubectl"
 	}
-	cmd := exec.CommandContext(t.Context(), path, append([]string{"--kubeconfig", shared.Kubeconfig, "-n", s.namespace}, args...)...)
+	cmd := exec.CommandContext(t.Context(), path, append([]string{"--kubeconfig", planetest.Shared(t).Kubeconfig, "-n", s.namespace}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
