@@ -36,17 +36,16 @@ const requestTimeout = 30 * time.Second
 // contextName is the context in use: --context, else $SLIPWAY_CONTEXT, else that of the plane in the default state directory,
 // else "slipway" when there is one, else the current.
 func (a *app) contextName(config *clientcmdapi.Config) string {
-	own := a.planeOwner(a.defaultStateDir()).find(config, nil)
-	switch {
-	case a.flags.context != "":
+	if a.flags.context != "" {
 		return a.flags.context
-	case own != "":
-		return own
-	case config.Contexts[planeContext] != nil:
-		return planeContext
-	default:
-		return config.CurrentContext
 	}
+	if own := a.planeOwner(a.defaultStateDir()).find(config, nil); own != "" {
+		return own
+	}
+	if config.Contexts[planeContext] != nil {
+		return planeContext
+	}
+	return config.CurrentContext
 }
 
 // clientConfig finds the management cluster.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -46,6 +48,18 @@ func (l *Lag) Release() {
 	for resource, free := range l.held {
 		close(free)
 		delete(l.held, resource)
+	}
+}
+
+// heldFor is longer than a controller waits for its cache to show what it did.
+const heldFor = 7 * time.Second
+
+// WaitOut lets time pass in which a controller whose watches are held is to do nothing.
+func WaitOut(t testing.TB) {
+	t.Helper()
+	select {
+	case <-t.Context().Done():
+	case <-time.After(heldFor):
 	}
 }
 

@@ -28,17 +28,6 @@ import (
 	"slipway.dev/slipway/internal/remote"
 )
 
-// stillness is how long a held watch is looked at: longer than the controller believes its cache to catch up by itself.
-const stillness = 7 * time.Second
-
-func waitOut(t *testing.T) {
-	t.Helper()
-	select {
-	case <-t.Context().Done():
-	case <-time.After(stillness):
-	}
-}
-
 // surround runs all controllers but the one under test until the test ends.
 func (w *world) surround(t testing.TB) {
 	t.Helper()
@@ -124,7 +113,7 @@ func TestHandOver_InitializesOnceAndNeverMakesTooMany(t *testing.T) {
 				machines.Await(t, func(n planetest.Numbers) bool { return n.All == made })
 				leader.Stop()
 				next.Lead()
-				waitOut(t)
+				planetest.WaitOut(t)
 				if n := machines.Since(); n.All != made {
 					t.Errorf("while the watch was held: %s Machines instead of %d", n, made)
 				}
@@ -161,7 +150,7 @@ func TestHandOver_DeletesOneAtATimeAndNeverTooMany(t *testing.T) {
 	machines.Await(t, func(n planetest.Numbers) bool { return n.Staying == 2 })
 	leader.Stop()
 	next.Lead()
-	waitOut(t)
+	planetest.WaitOut(t)
 	if n := machines.Since(); n.Fewest != 2 {
 		t.Errorf("while the watch was held: %s", n)
 	}
@@ -187,7 +176,7 @@ func TestHandOver_ReplacesNoMachineForWhatItDoesNotSee(t *testing.T) {
 	machines.Await(t, func(n planetest.Numbers) bool { return n.All == 2 })
 	leader.Stop()
 	next.Lead()
-	waitOut(t)
+	planetest.WaitOut(t)
 	if n := machines.Since(); n.All != 2 || n.Fewest > 1 {
 		t.Errorf("while the watch was held: %s", n)
 	}
@@ -218,7 +207,7 @@ func TestMachines_WhoseAnswerIsLostAreNotMadeTwice(t *testing.T) {
 			w.contend(t, lag, writes).Lead()
 			lag.Hold("machines", "simmachines", "kubeadmconfigs")
 			infrastructure.Await(t, func(n planetest.Numbers) bool { return n.All > 0 })
-			waitOut(t)
+			planetest.WaitOut(t)
 			lag.Release()
 			w.settled(1)
 			w.tidy(1)

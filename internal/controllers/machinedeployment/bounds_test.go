@@ -19,17 +19,14 @@ import (
 func TestMachineDeployment_KeepsItsBoundsWhenTheTemplateChangesTwice(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)
-	planetest.Manager(t, w.Namespace, func(mgr ctrl.Manager) error {
-		_, err := workers.Keep(mgr)
-		return err
-	})
+	w.Keeper()
 	lag := &planetest.Lag{}
 	planetest.Contend(t, lag.Config(planetest.Config(t)), w.Namespace, func(mgr ctrl.Manager) error { return setUp(mgr, &workers.Writes{}) },
 		&clusterv1.Machine{}, &clusterv1.MachineSet{}).Lead()
 	d := w.MachineDeployment("md", 2)
 	w.Make(d)
 	settled(t, w, d, 2)
-	machines := planetest.Count(t, w, &clusterv1.MachineList{}, client.InNamespace(w.Namespace))
+	machines := w.Count(&clusterv1.MachineList{})
 	machines.Await(t, func(n planetest.Numbers) bool { return n.All == 2 })
 	machines.Begin()
 	lag.Hold("machines")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,29 +19,6 @@ import (
 	"slipway.dev/slipway/internal/planetest/workers"
 )
 
-// patience is how long a held watch is looked at: longer than a controller believes its cache to catch up by itself.
-const patience = 7 * time.Second
-
-// waitOut lets time pass in which nothing is to happen.
-func waitOut(t *testing.T) {
-	t.Helper()
-	select {
-	case <-t.Context().Done():
-	case <-time.After(patience):
-	}
-}
-
-// keep runs the stand-in for the controller of Machines.
-func keep(t *testing.T, w *workers.World) *workers.Keeper {
-	t.Helper()
-	var keeper *workers.Keeper
-	planetest.Manager(t, w.Namespace, func(mgr ctrl.Manager) (err error) {
-		keeper, err = workers.Keep(mgr)
-		return err
-	})
-	return keeper
-}
-
 // contend runs both controllers whenever they lead, with watches that the Lag can hold back.
 func contend(t *testing.T, w *workers.World, lag *planetest.Lag, writes *workers.Writes) *planetest.Contender {
 	t.Helper()
@@ -53,20 +29,20 @@ func contend(t *testing.T, w *workers.World, lag *planetest.Lag, writes *workers
 func TestMachineDeployment_ANewLeaderThatSeesNoSetMakesNoneTwice(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)
-	keep(t, w)
+	w.Keeper()
 	lag := &planetest.Lag{}
 	old := contend(t, w, &planetest.Lag{}, &workers.Writes{})
 	old.Lead()
 	next := contend(t, w, lag, &workers.Writes{})
 	lag.Hold("machines", "machinesets")
-	sets := planetest.Count(t, w, &clusterv1.MachineSetList{}, client.InNamespace(w.Namespace))
-	machines := planetest.Count(t, w, &clusterv1.MachineList{}, client.InNamespace(w.Namespace))
+	sets := w.Count(&clusterv1.MachineSetList{})
+	machines := w.Count(&clusterv1.MachineList{})
 	d := w.MachineDeployment("md", 2)
 	w.Make(d)
 	sets.Await(t, func(n planetest.Numbers) bool { return n.All == 1 })
 	old.Stop()
 	next.Lead()
-	waitOut(t)
+	planetest.WaitOut(t)
 	if n := sets.Since(); n.All != 1 {
 		t.Errorf("while the watch was held: %s MachineSets", n)
 	}
@@ -83,7 +59,7 @@ func TestMachineDeployment_ANewLeaderKeepsTheBoundsOfARollout(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d Machines are gone", step), func(t *testing.T) {
 			t.Parallel()
 			w := workers.New(t)
-			keeper, lag := keep(t, w), &planetest.Lag{}
+			keeper, lag := w.Keeper(), &planetest.Lag{}
 			old := contend(t, w, &planetest.Lag{}, &workers.Writes{})
 			old.Lead()
 			d := w.MachineDeployment("md", 4)
@@ -93,8 +69,8 @@ func TestMachineDeployment_ANewLeaderKeepsTheBoundsOfARollout(t *testing.T) {
 			w.Make(d)
 			settled(t, w, d, 4)
 			next := contend(t, w, lag, &workers.Writes{})
-			machines := planetest.Count(t, w, &clusterv1.MachineList{}, client.InNamespace(w.Namespace))
-			sets := planetest.Count(t, w, &clusterv1.MachineSetList{}, client.InNamespace(w.Namespace))
+			machines := w.Count(&clusterv1.MachineList{})
+			sets := w.Count(&clusterv1.MachineSetList{})
 			machines.Await(t, func(n planetest.Numbers) bool { return n.All == 4 })
 			machines.Begin()
 			lag.Hold("machines", "machinesets")
@@ -106,7 +82,7 @@ func TestMachineDeployment_ANewLeaderKeepsTheBoundsOfARollout(t *testing.T) {
 			old.Stop()
 			next.Lead()
 			keeper.Unfit(nil)
-			waitOut(t)
+			planetest.WaitOut(t)
 			lag.Release()
 			settled(t, w, d, 4)
 			if s, m := sets.Since(), machines.Since(); s.All != 2 || m.Staying > 5 || m.Fewest < 3 {
@@ -145,7 +121,7 @@ func replaced(ctx context.Context, w *workers.World, few int) error {
 func TestMachineDeployment_ASetWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)
-	keep(t, w)
+	w.Keeper()
 	lag, writes := &planetest.Lag{}, &workers.Writes{}
 	lost := 0
 	writes.Lose(func(obj client.Object) bool {
@@ -156,11 +132,11 @@ func TestMachineDeployment_ASetWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) {
 		return true
 	})
 	contend(t, w, lag, writes).Lead()
-	sets := planetest.Count(t, w, &clusterv1.MachineSetList{}, client.InNamespace(w.Namespace))
+	sets := w.Count(&clusterv1.MachineSetList{})
 	lag.Hold("machinesets")
 	d := w.MachineDeployment("md", 2)
 	w.Make(d)
-	waitOut(t)
+	planetest.WaitOut(t)
 	lag.Release()
 	settled(t, w, d, 2)
 	if n := sets.Since(); n.All != 1 {

@@ -28,18 +28,18 @@ func TestMachineSet_DeletesWhomAWatchThatLagsDoesNotShowYet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workers.New(t)
-			keeper, lag := keep(t, w), &planetest.Lag{}
+			keeper, lag := w.Keeper(), &planetest.Lag{}
 			contend(t, w, lag, &workers.Writes{}).Lead()
 			set := w.MachineSet("pool", 3)
 			w.Make(set)
 			all := settled(t, w, set, 3)
 			lag.Hold("machines")
-			machines := count(t, w, &clusterv1.MachineList{})
+			machines := w.Count(&clusterv1.MachineList{})
 			machines.Await(t, func(n planetest.Numbers) bool { return n.All == 3 })
 			machines.Begin()
 			decide(w, keeper, &all[2])
 			w.Change(set, func() { set.Spec.Replicas = new(int32(2)) })
-			waitOut(t)
+			planetest.WaitOut(t)
 			keeper.Cling(nil)
 			lag.Release()
 			for _, m := range settled(t, w, set, 2) {

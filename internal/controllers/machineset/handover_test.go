@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,9 +16,6 @@ import (
 	"slipway.dev/slipway/internal/planetest"
 	"slipway.dev/slipway/internal/planetest/workers"
 )
-
-// patience is how long a held watch is looked at: longer than a controller believes its cache to catch up by itself.
-const patience = 7 * time.Second
 
 // untyped is an object of a kind, as caches of provider objects hold it.
 func untyped(gvk schema.GroupVersionKind) client.Object {
@@ -36,26 +32,6 @@ func contend(t *testing.T, w *workers.World, lag *planetest.Lag, writes *workers
 		untyped(infrav1.GroupVersion.WithKind("SimMachine")), untyped(bootstrapv1.GroupVersion.WithKind("KubeadmConfig")))
 }
 
-// keep runs the stand-in for the controller of Machines.
-func keep(t *testing.T, w *workers.World) *workers.Keeper {
-	t.Helper()
-	var keeper *workers.Keeper
-	planetest.Manager(t, w.Namespace, func(mgr ctrl.Manager) (err error) {
-		keeper, err = workers.Keep(mgr)
-		return err
-	})
-	return keeper
-}
-
-// waitOut lets time pass in which nothing is to happen.
-func waitOut(t *testing.T) {
-	t.Helper()
-	select {
-	case <-t.Context().Done():
-	case <-time.After(patience):
-	}
-}
-
 // tidy waits until there are as many objects of machines as Machines.
 func tidy(t *testing.T, w *workers.World, machines int) {
 	t.Helper()
@@ -70,11 +46,6 @@ func tidy(t *testing.T, w *workers.World, machines int) {
 		}
 		return nil
 	})
-}
-
-func count(t *testing.T, w *workers.World, list client.ObjectList) *planetest.Census {
-	t.Helper()
-	return planetest.Count(t, w, list, client.InNamespace(w.Namespace))
 }
 
 func TestMachineSet_ANewLeaderThatSeesTooFewMakesNoneTwice(t *testing.T) {
@@ -96,7 +67,7 @@ func TestMachineSet_ANewLeaderThatSeesTooFewMakesNoneTwice(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			w := workers.New(t)
-			keep(t, w)
+			w.Keeper()
 			first, lag := &workers.Writes{}, &planetest.Lag{}
 			if row.lives > 0 {
 				first.DieAfter(row.lives)
@@ -105,7 +76,7 @@ func TestMachineSet_ANewLeaderThatSeesTooFewMakesNoneTwice(t *testing.T) {
 			old.Lead()
 			next := contend(t, w, lag, &workers.Writes{})
 			lag.Hold(row.held...)
-			machines, infrastructure := count(t, w, &clusterv1.MachineList{}), count(t, w, &infrav1.SimMachineList{})
+			machines, infrastructure := w.Count(&clusterv1.MachineList{}), w.Count(&infrav1.SimMachineList{})
 			set := w.MachineSet("pool", 3)
 			w.Make(set)
 			machines.Await(t, func(n planetest.Numbers) bool { return n.All == row.machines })
@@ -119,7 +90,7 @@ func TestMachineSet_ANewLeaderThatSeesTooFewMakesNoneTwice(t *testing.T) {
 			}
 			old.Stop()
 			next.Lead()
-			waitOut(t)
+			planetest.WaitOut(t)
 			if n := machines.Since(); n.All != row.machines {
 				t.Errorf("while the watch was held: %s Machines", n)
 			}
@@ -136,7 +107,7 @@ func TestMachineSet_ANewLeaderThatSeesTooFewMakesNoneTwice(t *testing.T) {
 func TestMachineSet_ANewLeaderThatSeesTooManyDeletesNoneTwice(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)
-	keep(t, w)
+	w.Keeper()
 	lag := &planetest.Lag{}
 	old := contend(t, w, &planetest.Lag{}, &workers.Writes{})
 	old.Lead()
@@ -145,7 +116,7 @@ func TestMachineSet_ANewLeaderThatSeesTooManyDeletesNoneTwice(t *testing.T) {
 	all := settled(t, w, set, 4)
 	next := contend(t, w, lag, &workers.Writes{})
 	lag.Hold("machines")
-	machines := count(t, w, &clusterv1.MachineList{})
+	machines := w.Count(&clusterv1.MachineList{})
 	machines.Await(t, func(n planetest.Numbers) bool { return n.All == 4 })
 	machines.Begin()
 	// The next leader does not see who is to go first, and would choose others.
@@ -156,7 +127,7 @@ func TestMachineSet_ANewLeaderThatSeesTooManyDeletesNoneTwice(t *testing.T) {
 	machines.Await(t, func(n planetest.Numbers) bool { return n.All == 2 })
 	old.Stop()
 	next.Lead()
-	waitOut(t)
+	planetest.WaitOut(t)
 	if n := machines.Since(); n.Fewest != 2 {
 		t.Errorf("while the watch was held: %s", n)
 	}
@@ -170,16 +141,16 @@ func TestMachineSet_ANewLeaderThatSeesTooManyDeletesNoneTwice(t *testing.T) {
 func TestMachineSet_ALeaderWaitsUntilItSeesWhatItDid(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)
-	keep(t, w)
+	w.Keeper()
 	lag := &planetest.Lag{}
 	contend(t, w, lag, &workers.Writes{}).Lead()
-	machines := count(t, w, &clusterv1.MachineList{})
+	machines := w.Count(&clusterv1.MachineList{})
 	lag.Hold("machines", "simmachines", "kubeadmconfigs")
 	set := w.MachineSet("pool", 3)
 	w.Make(set)
 	machines.Await(t, func(n planetest.Numbers) bool { return n.All == 3 })
 	w.Change(set, func() { set.Spec.Replicas = new(int32(2)) })
-	waitOut(t)
+	planetest.WaitOut(t)
 	if n := machines.Since(); n.All != 3 {
 		t.Errorf("while the watch was held: %s", n)
 	}
@@ -190,7 +161,7 @@ func TestMachineSet_ALeaderWaitsUntilItSeesWhatItDid(t *testing.T) {
 	w.Change(set, func() { set.Spec.Replicas = new(int32(1)) })
 	machines.Await(t, func(n planetest.Numbers) bool { return n.Staying == 1 })
 	w.Change(set, func() { set.Spec.Replicas = new(int32(4)) })
-	waitOut(t)
+	planetest.WaitOut(t)
 	if n := machines.Since(); n.Fewest != 1 || n.All > 4 {
 		t.Errorf("while the watch was held: %s", n)
 	}
@@ -208,7 +179,7 @@ func TestMachineSet_AWriteWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w := workers.New(t)
-			keep(t, w)
+			w.Keeper()
 			lag, writes := &planetest.Lag{}, &workers.Writes{}
 			lost := 0
 			writes.Lose(func(obj client.Object) bool {
@@ -219,12 +190,12 @@ func TestMachineSet_AWriteWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) {
 				return false
 			})
 			contend(t, w, lag, writes).Lead()
-			machines, infrastructure := count(t, w, &clusterv1.MachineList{}), count(t, w, &infrav1.SimMachineList{})
-			configs := count(t, w, &bootstrapv1.KubeadmConfigList{})
+			machines, infrastructure := w.Count(&clusterv1.MachineList{}), w.Count(&infrav1.SimMachineList{})
+			configs := w.Count(&bootstrapv1.KubeadmConfigList{})
 			lag.Hold("machines", "simmachines", "kubeadmconfigs")
 			set := w.MachineSet("pool", 2)
 			w.Make(set)
-			waitOut(t)
+			planetest.WaitOut(t)
 			lag.Release()
 			settled(t, w, set, 2)
 			tidy(t, w, 2)

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
@@ -59,6 +60,23 @@ func (w *World) Make(objects ...client.Object) {
 	for _, o := range objects {
 		w.Must(w.Create(w.Context(), o))
 	}
+}
+
+// Keeper runs the stand-in for the controller of Machines until the test ends.
+func (w *World) Keeper() *Keeper {
+	w.Helper()
+	var keeper *Keeper
+	planetest.Manager(w, w.Namespace, func(mgr ctrl.Manager) (err error) {
+		keeper, err = Keep(mgr)
+		return err
+	})
+	return keeper
+}
+
+// Count counts the objects of a list's kind until the test ends.
+func (w *World) Count(list client.ObjectList) *planetest.Census {
+	w.Helper()
+	return planetest.Count(w, w, list, client.InNamespace(w.Namespace))
 }
 
 // Meta is the metadata of an object of that name.
