@@ -29,8 +29,10 @@ generate: ## write everything that follows from the types in api/
 test: build kubectl ## run all tests, without a network
 	@$(MAKE) --no-print-directory test-race test-plane test-api oracle
 
+# Tests of controllers and flows wait more than they compute: more of them at once than there are cores.
+BUSY := $(shell expr $$(nproc) + 1)
 test-race: build kubectl ## test what does not import k8s.io/kubernetes, with the race detector
-	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=1 go test -race -timeout 20m $(ARGS) $(LIGHT)
+	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=1 go test -race -p $(BUSY) -parallel $(BUSY) -timeout 20m $(ARGS) $(LIGHT)
 
 test-plane: build kubectl ## test the embedded management plane, from inside and from outside
 	SLIPWAY_BIN=$(CURDIR)/$(SLIPWAY) CGO_ENABLED=0 go test -timeout 20m $(ARGS) $(HEAVY)
