@@ -16,12 +16,12 @@ func (s Stream) Render(l Line, width int) string {
 	var b strings.Builder
 	used := 0
 	if n := len(l) - 1; width > 0 && n > 0 && l[n].Keep {
-		last := s.Text(l[n].Text)
+		last := s.inLine(l[n].Text)
 		room := width - utf8.RuneCountInString(last)
 		return s.Render(l[:n], max(room, 1)) + s.Paint(l[n].Style, last)
 	}
 	for i, cell := range l {
-		text := s.Text(cell.Text)
+		text := s.inLine(cell.Text)
 		if i == len(l)-1 {
 			text = strings.TrimRight(text, " ")
 		}

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -30,13 +31,33 @@ func (s Stream) Paint(style Style, text string) string {
 	return "\x1b[" + string(style) + "m" + text + "\x1b[0m"
 }
 
-// Text returns the text with what the stream cannot show replaced: the few symbols that we print outside ASCII.
+// Text returns the text with what the stream cannot show replaced: the few symbols that we print outside ASCII, and
+// control characters, by which whoever wrote a message could command the terminal. Line ends and tabs stay.
 func (s Stream) Text(text string) string {
+	if strings.ContainsFunc(text, commands) {
+		text = strings.Map(func(r rune) rune {
+			if commands(r) {
+				return utf8.RuneError
+			}
+			return r
+		}, text)
+	}
 	if s.UTF8 {
 		return text
 	}
 	return ascii.Replace(text)
 }
+
+// commands tells whether a terminal acts on a character instead of showing it.
+func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// inLine is Text for what must stay on its line.
+func (s Stream) inLine(text string) string {
+	return lineEnds.Replace(s.Text(text))
+}
+
+//nolint:gochecknoglobals // a constant that Go cannot spell as one
+var lineEnds = strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ")
 
 // ascii stands for the symbols, tree lines and punctuation that we print. What users wrote is left alone.
 //

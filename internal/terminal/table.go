@@ -68,7 +68,7 @@ func (t Table) Lines(s Stream) []Line {
 
 func (t Table) widths(s Stream) []int {
 	widths := make([]int, len(t.Header))
-	measure := func(i int, text string) { widths[i] = max(widths[i], utf8.RuneCountInString(s.Text(text))) }
+	measure := func(i int, text string) { widths[i] = max(widths[i], utf8.RuneCountInString(s.inLine(text))) }
 	for i, text := range t.Header {
 		if !t.NoHeader {
 			measure(i, text)
@@ -84,7 +84,7 @@ func (t Table) line(s Stream, cells []Cell, widths []int) Line {
 	var line Line
 	used := 0
 	for i, cell := range cells {
-		text := s.Text(cell.Text)
+		text := s.inLine(cell.Text)
 		if i == len(cells)-1 {
 			if t.Message {
 				text = fitMessage(s, text, used)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode"
 
 	"slipway.dev/slipway/internal/terminal"
 )
@@ -76,6 +77,26 @@ func TestRender_CutsBeforePaintingAndKeepsTheLastPiece(t *testing.T) {
 	line = append(line, terminal.Cell{Text: " <-", Keep: true})
 	if got, want := s.Render(line, 12), "\x1b[31mname\x1b[0m a l… <-"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestStream_LetsNobodyCommandTheTerminal(t *testing.T) {
+	t.Parallel()
+	s := terminal.Decide(&bytes.Buffer{}, terminal.Facts{Getenv: env(nil)})
+	const hostile = "\x1b]0;owned\x07\u009b2J\x7fend"
+	if got := s.Text(hostile); strings.ContainsFunc(got, unicode.IsControl) || !strings.HasSuffix(got, "end") {
+		t.Errorf("text: %q", got)
+	}
+	if got := s.Render(terminal.Line{}.Add(terminal.Plain, "a\nb\t"+hostile), 0); strings.ContainsFunc(got, unicode.IsControl) || !strings.HasPrefix(got, "a b ") {
+		t.Errorf("line: %q", got)
+	}
+	var out bytes.Buffer
+	s = terminal.Decide(&out, terminal.Facts{Getenv: env(nil)})
+	if err := (terminal.Table{Header: []string{"NAME"}, Rows: [][]terminal.Cell{{{Text: "x\ny" + hostile}}}}).Write(s); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.ReplaceAll(out.String(), "\n", ""); strings.ContainsFunc(got, unicode.IsControl) || strings.Count(out.String(), "\n") != 2 {
+		t.Errorf("table: %q", out.String())
 	}
 }
 

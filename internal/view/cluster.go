@@ -55,7 +55,7 @@ func (c Cluster) Status(now time.Time) Status {
 	case annotated || o.Spec.Paused != nil && *o.Spec.Paused:
 		return Status{State: Paused, Message: "Paused: nothing is changed until it is resumed"}
 	case o.Status.ObservedGeneration < o.Generation:
-		return late(Status{State: Working, Message: "Not yet seen by the controllers", Since: created}, expectedReady, now)
+		return late(Status{State: Working, Message: "Not yet seen by the controllers", Since: changed(&o.ObjectMeta)}, expectedReady, now)
 	case failureOf(o) != "":
 		return Status{State: Failed, Message: failureOf(o), Since: since(available, created)}
 	case c.initialized() && probe.Status == metav1.ConditionFalse:
@@ -88,7 +88,7 @@ func (c Cluster) initialized() bool {
 
 func failureOf(o *clusterv1.Cluster) string {
 	if d := o.Status.Deprecated; d != nil && d.V1Beta1 != nil && d.V1Beta1.FailureMessage != nil {
-		return *d.V1Beta1.FailureMessage
+		return Flatten(*d.V1Beta1.FailureMessage)
 	}
 	return ""
 }

@@ -36,7 +36,7 @@ func OfMachine(m *clusterv1.Machine, now time.Time) Status {
 // failure is what the Machine's makers call final.
 func failure(m *clusterv1.Machine) string {
 	if d := m.Status.Deprecated; d != nil && d.V1Beta1 != nil && d.V1Beta1.FailureMessage != nil {
-		return *d.V1Beta1.FailureMessage
+		return Flatten(*d.V1Beta1.FailureMessage)
 	}
 	for _, kind := range []string{clusterv1.InfrastructureReadyCondition, clusterv1.BootstrapConfigReadyCondition} {
 		if c := find(m.Status.Conditions, kind); gaveUp(c) {

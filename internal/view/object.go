@@ -43,7 +43,7 @@ func OfObject(o *Object, now time.Time) Status {
 	case !o.DeletionTimestamp.IsZero():
 		return deletion(&o.ObjectMeta, o.Status.Conditions, now)
 	case o.Status.FailureMessage != "":
-		return Status{State: Failed, Message: o.Status.FailureMessage, Since: since(ready, created)}
+		return Status{State: Failed, Message: Flatten(o.Status.FailureMessage), Since: since(ready, created)}
 	case gaveUp(ready):
 		return Status{State: Failed, Message: firstText(Flatten(ready.Message), ready.Reason), Since: since(ready, created)}
 	case ready.Status == metav1.ConditionTrue, ready.Reason == "" && o.provisioned():

@@ -95,7 +95,7 @@ func (r replicated) status(now time.Time) Status {
 	case r.isPaused():
 		return Status{State: Paused, Message: "paused"}
 	case !r.seen():
-		return late(Status{State: Working, Message: "not yet seen by its controller", Since: r.changed()}, expectedReady, now)
+		return late(Status{State: Working, Message: "not yet seen by its controller", Since: changed(r.meta)}, expectedReady, now)
 	case r.settled() && available.Status != metav1.ConditionFalse:
 		return Status{State: Ready, Message: Count{r.available, r.desired}.String(), Since: since(available, created)}
 	case r.outdated():
@@ -129,9 +129,9 @@ func (r replicated) progress() string {
 }
 
 // changed is when the spec was last written, as far as the object tells.
-func (r replicated) changed() time.Time {
-	latest := r.meta.CreationTimestamp.Time
-	for _, f := range r.meta.ManagedFields {
+func changed(o *metav1.ObjectMeta) time.Time {
+	latest := o.CreationTimestamp.Time
+	for _, f := range o.ManagedFields {
 		if f.Subresource == "" && f.Time != nil && f.Time.After(latest) {
 			latest = f.Time.Time
 		}

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -170,18 +172,18 @@ func (b *builder) machinesOf(label, name string) []*Node {
 	return nodes
 }
 
-// maxUnfolded bounds the machines that are shown one by one below a parent; trouble comes first.
+// maxUnfolded bounds the machines that are shown one by one below a parent.
 const maxUnfolded = 25
 
-// fold shows the machines that are not Ready and counts the others.
+// fold shows the machines that are not Ready and counts the others. Of too many, the worst are shown.
 func (b *builder) fold(parent *Node, machines []*Node) {
-	for _, m := range machines {
-		if m.Status.State == Ready || len(parent.Children) >= maxUnfolded {
-			parent.Folded++
-			continue
-		}
-		parent.add(m)
+	shown := slices.DeleteFunc(slices.Clone(machines), func(m *Node) bool { return m.Status.State == Ready })
+	if len(shown) > maxUnfolded {
+		slices.SortStableFunc(shown, func(a, b *Node) int { return cmp.Compare(b.Status.State.severity(), a.Status.State.severity()) })
+		shown = shown[:maxUnfolded]
 	}
+	parent.Folded += len(machines) - len(shown)
+	parent.add(shown...)
 }
 
 // FoldedText says what is folded.

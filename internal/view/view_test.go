@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -173,6 +174,45 @@ func TestCluster_BecomesStuckWhenNothingMoves(t *testing.T) {
 	}
 	if s := c.Status(now.Add(10 * time.Minute)); s.State != view.Stuck {
 		t.Errorf("after 15 minutes it is %s", s.State)
+	}
+}
+
+func TestCluster_IsNotStuckBecauseItIsOldWhenItsSpecChanges(t *testing.T) {
+	t.Parallel()
+	c := settled()
+	c.Object.CreationTimestamp = ago(24 * time.Hour)
+	c.Object.Generation++
+	written := ago(time.Second)
+	c.Object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Time: &written}}
+	if s := c.Status(now); s.State != view.Working {
+		t.Errorf("a second after the change it is %s", s.State)
+	}
+	if s := c.Status(now.Add(time.Hour)); s.State != view.Stuck {
+		t.Errorf("an hour after the change it is %s", s.State)
+	}
+}
+
+func TestTree_ShowsTheWorstOfTooManyMachines(t *testing.T) {
+	t.Parallel()
+	s := view.Snapshot{Cluster: settled()}
+	s.Object.Status.Conditions = nil
+	s.Deployments[0].Name = "md"
+	for i := range 40 {
+		m := clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("m-%02d", i), CreationTimestamp: ago(time.Minute), Labels: map[string]string{clusterv1.MachineDeploymentNameLabel: "md"},
+		}}
+		if i == 39 {
+			m.Status.Conditions = []metav1.Condition{is("InfrastructureReady", "False", "CreationFailed", "no such image", time.Minute)}
+		}
+		s.Machines = append(s.Machines, m)
+	}
+	tree := s.Tree(view.TreeOptions{}, now)
+	if cause := tree.Cause(); cause == nil || cause.Name != "m-39" {
+		t.Errorf("the cause is %+v", cause)
+	}
+	workers := tree.Children[len(tree.Children)-1].Children[0]
+	if len(workers.Children) != 25 || workers.Folded != 15 {
+		t.Errorf("%d machines are shown, %d folded", len(workers.Children), workers.Folded)
 	}
 }
 
