@@ -25,6 +25,8 @@ type app struct {
 	changed []changeDocument
 	// planeDir is the state directory that the command is about; empty when it is about none.
 	planeDir string
+	// given is the scope that the user gave, aimed the one that follows from --state-dir for commands that do not have it.
+	given, aimed scopeFlags
 	// badVariable is what is wrong with the environment.
 	badVariable error
 }
@@ -80,12 +82,7 @@ func (a *app) say(format string, args ...any) {
 }
 
 // next suggests the obvious next command, without the program's name.
-func (a *app) next(command string) { a.say("\nNext:  %s %s", a.name, command) }
-
-// try is a command of ours as an error suggests it.
-func (a *app) try(format string, args ...any) string {
-	return a.name + " " + fmt.Sprintf(format, args...)
-}
+func (a *app) next(format string, args ...any) { a.say("\nNext:  %s", a.try(format, args...)) }
 
 // home is the user's home directory, or "" when nobody knows it.
 func (a *app) home() string {

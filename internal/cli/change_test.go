@@ -41,6 +41,18 @@ func ofCluster(t *testing.T, name string, change func(*clusterv1.MachineDeployme
 	return answers
 }
 
+// inNamespace moves what is answered for the default namespace into another.
+func inNamespace(namespace string, answers canned) canned {
+	moved := canned{}
+	for path, answer := range answers {
+		if o, ok := answer.(client.Object); ok {
+			o.SetNamespace(namespace)
+		}
+		moved[strings.Replace(path, "/namespaces/default/", "/namespaces/"+namespace+"/", 1)] = answer
+	}
+	return moved
+}
+
 func pathOf(gvk schema.GroupVersionKind, o client.Object) string {
 	return fmt.Sprintf("/apis/%s/namespaces/%s/%ss/%s", gvk.GroupVersion(), o.GetNamespace(), strings.ToLower(gvk.Kind), o.GetName())
 }
@@ -55,6 +67,8 @@ func TestChange_AsksRefusesAndWaitsAsItSays(t *testing.T) {
 		change        func(*clusterv1.MachineDeployment)
 		args          []string
 		code          exitCode
+		// elsewhere has the cluster in another namespace of another context, which flags name.
+		elsewhere bool
 	}{
 		{name: "create-existing", cluster: "demo", args: []string{"create", "cluster", "demo"}, code: exitFailed},
 		{name: "create-dry-run", cluster: "demo", args: []string{"create", "cluster", "fresh", "--dry-run"}, code: exitDone},
@@ -96,12 +110,27 @@ func TestChange_AsksRefusesAndWaitsAsItSays(t *testing.T) {
 		{name: "delete", cluster: "demo", args: []string{"delete", "cluster", "demo", "--yes", "--confirm", "demo"}, code: exitDone},
 		{name: "delete-dry-run", cluster: "demo", args: []string{"delete", "cluster", "demo", "--dry-run"}, code: exitDone},
 		{name: "delete-no-such", cluster: "demo", args: []string{"delete", "cluster", "other"}, code: exitFailed},
+		{name: "delete-unasked-elsewhere", cluster: "demo", elsewhere: true, args: []string{"delete", "cluster", "demo"}, code: exitRefused},
+		{name: "delete-yes-alone-elsewhere", cluster: "demo", elsewhere: true, args: []string{"delete", "cluster", "demo", "--yes"}, code: exitRefused},
+		{name: "delete-elsewhere", cluster: "demo", elsewhere: true, args: []string{"delete", "cluster", "demo", "--yes", "--confirm", "demo"}, code: exitDone},
+		{name: "scale-down-unasked-elsewhere", cluster: "demo", elsewhere: true, args: []string{"scale", "demo", "--workers", "2"}, code: exitRefused},
+		{name: "scale-below-quorum-unasked-elsewhere", cluster: "demo", elsewhere: true, args: []string{"scale", "kcp/demo-cp", "--replicas", "1"}, code: exitRefused},
+		{name: "scale-up-elsewhere", cluster: "demo", elsewhere: true, args: []string{"scale", "demo", "--workers", "7"}, code: exitDone},
+		{name: "scale-autoscaled-elsewhere", cluster: "demo", elsewhere: true, change: autoscaled, args: []string{"scale", "demo", "--workers", "7"}, code: exitRefused},
+		{name: "upgrade-unasked-elsewhere", cluster: "demo", elsewhere: true, args: []string{"upgrade", "demo", "--version", "v1.37.2"}, code: exitRefused},
+		{name: "upgrade-too-far-elsewhere", cluster: "demo", elsewhere: true, args: []string{"upgrade", "demo", "--version", "v1.38.0"}, code: exitRefused},
+		{name: "rollout-restart-unasked-elsewhere", cluster: "demo", elsewhere: true, args: []string{"rollout", "restart", "kcp/demo-cp"}, code: exitRefused},
+		{name: "rollout-restart-elsewhere", cluster: "demo", elsewhere: true, args: []string{"rollout", "restart", "kcp/demo-cp", "-y"}, code: exitDone},
 		{name: "kubeconfig-not-yet", cluster: "new", args: []string{"kubeconfig", "new"}, code: exitFailed},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			got := run(t, ofCluster(t, r.cluster, r.change), r.args...)
+			answers, args := ofCluster(t, r.cluster, r.change), r.args
+			if r.elsewhere {
+				answers, args = inNamespace("other", answers), append(args, "-n", "other", "--context", "elsewhere")
+			}
+			got := run(t, answers, args...)
 			if got.code != int(r.code) {
 				t.Errorf("exit code %d, want %d", got.code, r.code)
 			}

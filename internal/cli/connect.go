@@ -114,21 +114,6 @@ func (a *app) oneNamespace() string {
 
 const defaultNamespace = "default"
 
-// inNamespace is the flag that a suggested command needs, with a blank before it; empty for the default namespace.
-func (a *app) inNamespace(namespace string) string {
-	if namespace == a.defaultNamespaceOfContext() {
-		return ""
-	}
-	return " -n " + namespace
-}
-
-func (a *app) defaultNamespaceOfContext() string {
-	saved := a.flags.namespace
-	a.flags.namespace = ""
-	defer func() { a.flags.namespace = saved }()
-	return a.oneNamespace()
-}
-
 // where names the management cluster for errors.
 func (a *app) where() string {
 	_, name, err := a.clientConfig()

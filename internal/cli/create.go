@@ -68,9 +68,7 @@ func (a *app) createCluster(ctx context.Context, opts createOptions) error {
 	if err := opts.shape.check(); err != nil {
 		return err
 	}
-	if version := plan.NormalizeVersion(opts.shape.Version); version != opts.shape.Version {
-		opts.shape.Version = version
-	}
+	opts.shape.Version = plan.NormalizeVersion(opts.shape.Version)
 	c, err := a.client()
 	if err != nil {
 		return err
@@ -92,7 +90,7 @@ func (a *app) createCluster(ctx context.Context, opts createOptions) error {
 		return err
 	}
 	if !opts.wait {
-		a.next(fmt.Sprintf("tree %s%s -w", key.Name, a.inNamespace(key.Namespace)))
+		a.next("tree %s -w", key.Name)
 		return nil
 	}
 	return a.awaitCreated(ctx, c, key, opts.waitOptions)
@@ -101,12 +99,12 @@ func (a *app) createCluster(ctx context.Context, opts createOptions) error {
 func (a *app) awaitCreated(ctx context.Context, c client.WithWatch, key types.NamespacedName, w waitOptions) error {
 	err := a.await(ctx, c, goal{
 		key: key, verb: "create cluster " + key.Name, done: "Cluster " + key.Name + " is Ready", reached: clusterReady,
-		undo: "delete cluster " + key.Name + a.inNamespace(key.Namespace),
+		undo: "delete cluster " + key.Name,
 	}, w)
 	if err != nil {
 		return err
 	}
-	a.next(fmt.Sprintf("kubeconfig %s%s --merge", key.Name, a.inNamespace(key.Namespace)))
+	a.next("kubeconfig %s --merge", key.Name)
 	return nil
 }
 
@@ -116,7 +114,7 @@ func (a *app) refuseExisting(ctx context.Context, c client.Client, key types.Nam
 	switch {
 	case err == nil:
 		return fault.New(nil, "cannot create cluster "+key.Name, "a cluster of that name exists", "namespace "+key.Namespace+", "+a.where(),
-			fmt.Sprintf("choose another name; or look at that one: %s", a.try("tree %s%s", key.Name, a.inNamespace(key.Namespace))))
+			fmt.Sprintf("choose another name; or look at that one: %s", a.try("tree %s", key.Name)))
 	case apierrors.IsNotFound(err):
 		return nil
 	default:
@@ -148,7 +146,7 @@ func (a *app) explainCreate(key types.NamespacedName, err error) error {
 		return fault.New(err, "cannot create cluster "+key.Name, serverSentence(err), "namespace "+key.Namespace+", "+a.where(), a.try("create cluster --help"))
 	}
 	if apierrors.IsNotFound(err) {
-		return fault.New(err, "cannot create cluster "+key.Name, err.Error(), "namespace "+key.Namespace+", "+a.where(), "make the namespace first: kubectl create namespace "+key.Namespace)
+		return fault.New(err, "cannot create cluster "+key.Name, err.Error(), "namespace "+key.Namespace+", "+a.where(), "make the namespace first: "+a.kubectl("create namespace %s", key.Namespace))
 	}
 	return err
 }

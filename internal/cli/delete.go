@@ -88,7 +88,7 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 		return err
 	}
 	if !opts.wait {
-		a.next(fmt.Sprintf("tree %s%s -w", key.Name, a.inNamespace(key.Namespace)))
+		a.next("tree %s -w", key.Name)
 		return nil
 	}
 	return a.await(ctx, c, goal{

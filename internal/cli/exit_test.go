@@ -25,6 +25,7 @@ func TestExitCodes_TellWhatHappened(t *testing.T) {
 		{name: "unknown-flag-as-json", args: []string{"tree", "demo", "-o", "json", "--wat"}, code: exitFailed},
 		{name: "bad-colour", args: []string{"version", "--color", "pink"}, code: exitFailed},
 		{name: "no-management-cluster", args: []string{"tree", "demo"}, code: exitFailed},
+		{name: "no-kubeconfig", args: []string{"tree", "demo", "--kubeconfig", "none"}, code: exitFailed},
 		{name: "no-such-context", answers: answers, args: []string{"tree", "demo", "--context", "other"}, code: exitFailed},
 		{name: "no-such-cluster", answers: answers, args: []string{"tree", "demo"}, code: exitFailed},
 		{name: "not-a-cluster", answers: answers, args: []string{"tree", "machine/demo"}, code: exitFailed},

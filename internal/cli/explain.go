@@ -19,7 +19,7 @@ import (
 // explain turns any error into four parts in the user's terms.
 func (a *app) explain(cmd *cobra.Command, err error) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](err); ok {
-		return a.aboutState(known, a.planeDir)
+		return a.aboutPlane(known)
 	}
 	what := "cannot run " + cmd.CommandPath()
 	if text := err.Error(); strings.HasPrefix(text, "unknown command") {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -48,22 +47,18 @@ func (a *app) planeRemedy(otherwise string) string {
 // planeCommands are the commands in a suggestion that act on one plane.
 var planeCommands = regexp.MustCompile(`slipway (up|down|status|backup|logs plane)\b`)
 
-// aboutState makes what an error suggests mean the plane of a state directory: those who wrote the error do not know how the
-// user named it. A command that names a directory itself stays.
-func (a *app) aboutState(e *fault.Error, dir string) *fault.Error {
-	if dir == "" || filepath.Clean(dir) == filepath.Clean(a.defaultStateDir()) {
-		return e
-	}
-	starts := planeCommands.FindAllStringIndex(e.Try, -1)
+// aboutPlane makes what an error suggests mean the plane in question: those who wrote the error do not know how the user named
+// it. A flag that stands there stays.
+func (a *app) aboutPlane(e *fault.Error) *fault.Error {
+	starts := planeCommands.FindAllStringSubmatchIndex(e.Try, -1)
 	told := *e
 	for i := len(starts) - 1; i >= 0; i-- {
 		end := len(told.Try)
 		if i+1 < len(starts) {
 			end = starts[i+1][0] // what stands before it has not been changed yet
 		}
-		if !strings.Contains(told.Try[starts[i][1]:end], "--state-dir") {
-			told.Try = told.Try[:starts[i][1]] + " --state-dir " + dir + told.Try[starts[i][1]:]
-		}
+		begin, after := starts[i][2], starts[i][3]
+		told.Try = told.Try[:after] + a.scopeOf(e.Try[begin:after], told.Try[after:end]) + told.Try[after:]
 	}
 	return &told
 }

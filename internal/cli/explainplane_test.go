@@ -82,14 +82,17 @@ func TestExplain_SuggestsTheStateDirectoryInQuestion(t *testing.T) {
 		"free 500 MiB, then: slipway up":                    "free 500 MiB, then: slipway up --state-dir /srv/lab",
 		"slipway logs plane --state-dir /x; slipway status": "slipway logs plane --state-dir /x; slipway status --state-dir /srv/lab",
 	} {
-		if got := a.aboutState(fault.New(nil, "w", "c", "", try), "/srv/lab").Try; got != want {
+		a.planeDir = "/srv/lab"
+		if got := a.aboutPlane(fault.New(nil, "w", "c", "", try)).Try; got != want {
 			t.Errorf("%q became %q, want %q", try, got, want)
 		}
-		if got := a.aboutState(fault.New(nil, "w", "c", "", try), a.defaultStateDir()).Try; got != try {
+		a.planeDir = a.defaultStateDir()
+		if got := a.aboutPlane(fault.New(nil, "w", "c", "", try)).Try; got != try {
 			t.Errorf("for the default plane %q became %q", try, got)
 		}
 	}
-	if got := a.aboutState(statedir.InUse("/srv/lab"), "/srv/lab").Try; !strings.HasPrefix(got, "slipway status --state-dir /srv/lab") {
+	a.planeDir = "/srv/lab"
+	if got := a.aboutPlane(statedir.InUse("/srv/lab")).Try; !strings.HasPrefix(got, "slipway status --state-dir /srv/lab") {
 		t.Error(got)
 	}
 }

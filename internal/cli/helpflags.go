@@ -12,7 +12,11 @@ func flagUsers() map[string][]string {
 	lists := []string{"get"}
 	asks := []string{"scale", "upgrade", "delete cluster", "rollout restart"}
 	namespaced := []string{"create cluster", "scale", "upgrade", "delete cluster", "rollout status", "rollout restart", "rollout pause", "rollout resume", "kubeconfig", "get", "tree"}
-	return map[string][]string{"all-namespaces": lists, "no-headers": lists, "yes": asks, "namespace": namespaced}
+	asking := append([]string{"status", "version"}, namespaced...)
+	return map[string][]string{
+		"all-namespaces": lists, "no-headers": lists, "yes": asks, "namespace": namespaced,
+		"context": asking, "kubeconfig": append([]string{"up"}, asking...), "verbosity": {"up"},
+	}
 }
 
 // leaveOut hides from a command's help the global flags that mean nothing for it. They are accepted all the same, since a

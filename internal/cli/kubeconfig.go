@@ -109,7 +109,7 @@ func (a *app) kubeconfig(ctx context.Context, c client.Client, key types.Namespa
 	if m.selected {
 		a.say("Context %q written to %s and selected.", m.name, a.tilde(m.path))
 	} else {
-		a.say("Context %q written to %s. Use it: kubectl --context %s get nodes", m.name, a.tilde(m.path), m.name)
+		a.say("Context %q written to %s. Use it: kubectl --context %s%s get nodes", m.name, a.tilde(m.path), m.name, a.kubectlFile())
 	}
 	return a.printDocument(contextDocument{typeMeta{viewAPIVersion, "Context"}, m.name, m.path, m.selected})
 }
@@ -186,7 +186,7 @@ func (a *app) adminKubeconfig(ctx context.Context, c client.Client, key types.Na
 		return nil, a.noCluster(ctx, c, key, errCluster)
 	}
 	return nil, fault.New(err, "cannot read the kubeconfig of cluster "+key.Name, "it is not made yet: the control plane has no endpoint", "secret "+key.Namespace+"/"+kubeconfig.SecretName(key.Name),
-		a.try("tree %s%s -w", key.Name, a.inNamespace(key.Namespace)))
+		a.try("tree %s -w", key.Name))
 }
 
 func secretValue(ctx context.Context, c client.Client, key types.NamespacedName, field string) ([]byte, error) {

@@ -192,13 +192,13 @@ func (a *app) restart(ctx context.Context, c client.WithWatch, arg string, w wai
 	if w.wait {
 		return a.awaitRollout(ctx, c, r, w)
 	}
-	a.next("rollout status " + r.name() + " --wait")
+	a.next("rollout status %s --wait", r.name())
 	return nil
 }
 
 func (a *app) cannotRoll(err error, verb string, r resource) error {
 	namespace := r.object.GetNamespace()
-	return cannotChange(err, "cannot "+verb+" "+r.name(), "namespace "+namespace+", "+a.where(), a.try("tree %s%s", r.cluster, a.inNamespace(namespace)), false)
+	return cannotChange(err, "cannot "+verb+" "+r.name(), "namespace "+namespace+", "+a.where(), a.try("tree %s", r.cluster), false)
 }
 
 func rolloutAfter(o client.Object) time.Time {

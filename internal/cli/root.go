@@ -86,7 +86,7 @@ func (a *app) globalFlags(f *pflag.FlagSet) {
 	f.StringVar(&g.context, "context", "", "context of the management cluster (default \"slipway\" if there is one, else the current context)")
 	f.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig of the management cluster (default $KUBECONFIG, else ~/.kube/config)")
 	f.StringVar(&g.color, "color", string(terminal.ColorAuto), "colour: auto, always or never (auto honours NO_COLOR and FORCE_COLOR)")
-	f.IntVarP(&g.verbosity, "verbosity", "v", 0, "log level; logs go to standard error")
+	f.IntVarP(&g.verbosity, "verbosity", "v", 0, "how much the plane logs into its file, which slipway logs plane prints: 0 what an operator must see, 4 much more")
 	f.VisitAll(func(flag *pflag.Flag) {
 		if name := variableOf(flag.Name); name != "" {
 			flag.Usage += " [$" + name + "]"
@@ -131,5 +131,6 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		return fault.New(nil, "cannot read the flags", "there is no colour mode "+a.flags.color, "--color", "--color "+strings.Join(modes, "|"))
 	}
 	a.openStreams()
+	a.noteScope(cmd.Flags())
 	return a.checkOutput(cmd)
 }

@@ -131,13 +131,13 @@ func (a *app) checkScale(ctx context.Context, c client.Client, arg string, steps
 // cannotScale says why a number is not taken. For a control plane the next odd number is offered, with which etcd has a quorum.
 func (a *app) cannotScale(err error, arg string, step scaling, begun bool) error {
 	namespace := step.object.GetNamespace()
-	try := a.try("tree %s%s", step.cluster, a.inNamespace(namespace))
+	try := a.try("tree %s", step.cluster)
 	if odd := step.to | 1; step.kind == kindControlPlane && odd != step.to && refusedByRule(err) {
 		flag := "control-plane"
 		if kind, _, found := strings.Cut(arg, "/"); found && !isClusterKind(kind) {
 			flag = "replicas"
 		}
-		try = a.try("scale %s%s --%s %d", arg, a.inNamespace(namespace), flag, odd)
+		try = a.try("scale %s --%s %d", arg, flag, odd)
 	}
 	return cannotChange(err, fmt.Sprintf("cannot scale %s/%s to %d", step.kind, step.object.GetName(), step.to), "namespace "+namespace+", "+a.where(), try, begun)
 }
@@ -153,7 +153,7 @@ func (a *app) afterChange(ctx context.Context, c client.WithWatch, key types.Nam
 	case w.wait:
 		return a.await(ctx, c, g, w)
 	default:
-		a.next(fmt.Sprintf("tree %s%s -w", key.Name, a.inNamespace(key.Namespace)))
+		a.next("tree %s -w", key.Name)
 		return nil
 	}
 }
@@ -223,7 +223,7 @@ func (a *app) autoscaled(md client.Object, workers int32) error {
 	n := md.GetAnnotations()
 	return refused("refused to scale machinedeployment/"+md.GetName(),
 		fmt.Sprintf("the cluster autoscaler keeps it between %s and %s machines and would take the change back", n[clusterv1.AutoscalerMinSizeAnnotation], n[clusterv1.AutoscalerMaxSizeAnnotation]),
-		"its annotations", fmt.Sprintf("raise the minimum: kubectl annotate --overwrite md %s %s=%d", md.GetName(), clusterv1.AutoscalerMinSizeAnnotation, workers))
+		"its annotations", "raise the minimum: "+a.kubectl("annotate --overwrite md -n %s %s %s=%d", md.GetNamespace(), md.GetName(), clusterv1.AutoscalerMinSizeAnnotation, workers))
 }
 
 func (a *app) planScaleOne(ctx context.Context, c client.WithWatch, arg string, opts scaleOptions) (*view.Snapshot, []scaling, error) {

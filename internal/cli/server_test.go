@@ -151,6 +151,7 @@ func runUntil(ctx context.Context, t *testing.T, answers http.Handler, args ...s
 		c.Clusters["slipway"] = &clientcmdapi.Cluster{Server: server.URL}
 		c.AuthInfos["slipway"] = &clientcmdapi.AuthInfo{}
 		c.Contexts["slipway"] = &clientcmdapi.Context{Cluster: "slipway", AuthInfo: "slipway"}
+		c.Contexts["elsewhere"] = c.Contexts["slipway"]
 		if err := clientcmd.WriteToFile(*c, kubeconfig); err != nil {
 			t.Fatal(err)
 		}
@@ -158,13 +159,10 @@ func runUntil(ctx context.Context, t *testing.T, answers http.Handler, args ...s
 	home := t.TempDir()
 	var stdout, stderr bytes.Buffer
 	code := Run(ctx, Environment{
-		Args: append([]string{"slipway", "--kubeconfig", kubeconfig}, args...), Stdin: &bytes.Buffer{}, Stdout: &stdout, Stderr: &stderr,
+		Args: append([]string{"slipway"}, args...), Stdin: &bytes.Buffer{}, Stdout: &stdout, Stderr: &stderr,
 		Now: func() time.Time { return noon },
 		Getenv: func(name string) string {
-			if name == "HOME" {
-				return home
-			}
-			return ""
+			return map[string]string{"HOME": home, "KUBECONFIG": kubeconfig}[name]
 		},
 	})
 	stable := strings.NewReplacer(kubeconfig, "KUBECONFIG", home, "HOME")

@@ -41,10 +41,10 @@ func (a *app) planeContextOf(dir string) string {
 
 // withStateDir is a suggested command with --state-dir where it is needed.
 func (a *app) withStateDir(command, dir string) string {
-	if filepath.Clean(dir) == filepath.Clean(a.defaultStateDir()) {
+	if usual := a.defaultStateDir(); filepath.Clean(dir) == filepath.Clean(usual) && (a.planeDir == "" || filepath.Clean(a.planeDir) == filepath.Clean(usual)) {
 		return a.try("%s", command)
 	}
-	return a.try("%s --state-dir %s", command, dir)
+	return a.try("%s --state-dir %s", command, shellWord(dir))
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

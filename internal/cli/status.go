@@ -57,6 +57,7 @@ it ends at once with 3 when a part is Stuck or Failed, which does not mend by it
 			if opts.stateDir != "" && a.flags.kubeconfig == "" && a.flags.context == "" {
 				// That plane is meant, whatever the current context is.
 				a.flags.kubeconfig, a.flags.context = statedir.AdminKubeconfig(dir), planeContext
+				a.aimed = scopeFlags{kubeconfig: a.flags.kubeconfig, context: a.flags.context}
 			}
 			if opts.wait {
 				return a.awaitStatus(cmd.Context(), dir, opts)

@@ -245,6 +245,7 @@ func (r *upRun) step(s supervisor.Step) (bool, error) {
 		r.say("Ready in %s%s. %s.", seconds(s.Took), residentOf(r.child.PID()), r.contextSentence(m))
 		// A reader that has gone is no reason to stop the plane.
 		_ = r.printPlane(r.child.PID(), m)
+		r.aim(m)
 		r.next("create cluster demo --provider sim --workers 3 --wait")
 		if r.opts.detach {
 			return true, r.child.Release()
@@ -268,6 +269,13 @@ func (r *upRun) mergePlane() (merged, error) {
 		return merged{}, fault.New(err, "cannot read the plane's kubeconfig", err.Error(), statedir.AdminKubeconfig(r.dir), r.withStateDir("logs plane", r.dir))
 	}
 	return r.mergeContext(admin, r.planeOwner(r.dir), r.opts.choose)
+}
+
+// aim makes the commands that are suggested go to the plane, when they would not by themselves.
+func (r *upRun) aim(m merged) {
+	if _, name, err := r.clientConfig(); err != nil || name != m.name {
+		r.aimed = scopeFlags{kubeconfig: r.given.kubeconfig, context: m.name}
+	}
 }
 
 func (r *upRun) contextSentence(m merged) string {

@@ -351,12 +351,12 @@ func (w *waiter) unfinished(tree *view.Node, why string) error {
 	if waitsFor != "" {
 		why += ": " + waitsFor
 	}
-	return answerNo(fault.New(nil, "cannot "+w.goal.verb, why, where, w.try("tree %s%s -w", w.goal.key.Name, w.inNamespace(w.goal.key.Namespace))))
+	return answerNo(fault.New(nil, "cannot "+w.goal.verb, why, where, w.try("tree %s -w", w.goal.key.Name)))
 }
 
 // stopped says what goes on when the user stops looking.
 func (w *waiter) stopped() error {
-	w.say("Stopped watching; the work goes on.\n  look again: %s", w.try("tree %s%s -w", w.goal.key.Name, w.inNamespace(w.goal.key.Namespace)))
+	w.say("Stopped watching; the work goes on.\n  look again: %s", w.try("tree %s -w", w.goal.key.Name))
 	if w.goal.undo != "" {
 		w.say("  undo:       %s", w.try("%s", w.goal.undo))
 	}
