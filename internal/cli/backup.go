@@ -92,8 +92,9 @@ func cannotWrite(err error, what, file, try string) error {
 
 // writeBackup archives a state directory, with a snapshot of the store while the plane runs.
 func writeBackup(ctx context.Context, w io.Writer, dir, scratch string) error {
-	if _, running := statedir.Running(dir); !running {
-		return statedir.Archive(w, dir, nil, 0)
+	err := statedir.ArchiveStopped(w, dir)
+	if known, ok := errors.AsType[*fault.Error](err); !ok || known.Code != statedir.CodeInUse {
+		return err // It is made, or failed; a plane that runs is archived through its store.
 	}
 	// The archive's format wants the snapshot's size first, and it is not known before its end.
 	snapshot, err := os.CreateTemp(scratch, ".slipway-snapshot-*")
@@ -167,7 +168,10 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return statedir.SyncDir(filepath.Dir(path))
 }
 
 // counter counts what is written through it.

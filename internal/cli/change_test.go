@@ -108,6 +108,7 @@ func TestChange_AsksRefusesAndWaitsAsItSays(t *testing.T) {
 		{name: "delete-wrong-name", cluster: "demo", args: []string{"delete", "cluster", "demo", "--yes", "--confirm", "dem"}, code: exitRefused},
 		{name: "delete-yes-alone", cluster: "demo", args: []string{"delete", "cluster", "demo", "--yes"}, code: exitRefused},
 		{name: "delete", cluster: "demo", args: []string{"delete", "cluster", "demo", "--yes", "--confirm", "demo"}, code: exitDone},
+		{name: "delete-wait-broken", cluster: "yard", args: []string{"delete", "cluster", "yard", "--yes", "--confirm", "yard", "--wait", "--timeout", "3s"}, code: exitNo},
 		{name: "delete-dry-run", cluster: "demo", args: []string{"delete", "cluster", "demo", "--dry-run"}, code: exitDone},
 		{name: "delete-no-such", cluster: "demo", args: []string{"delete", "cluster", "other"}, code: exitFailed},
 		{name: "delete-unasked-elsewhere", cluster: "demo", elsewhere: true, args: []string{"delete", "cluster", "demo"}, code: exitRefused},

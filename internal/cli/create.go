@@ -98,7 +98,7 @@ func (a *app) createCluster(ctx context.Context, opts createOptions) error {
 
 func (a *app) awaitCreated(ctx context.Context, c client.WithWatch, key types.NamespacedName, w waitOptions) error {
 	err := a.await(ctx, c, goal{
-		key: key, verb: "create cluster " + key.Name, done: "Cluster " + key.Name + " is Ready", reached: clusterReady,
+		key: key, verb: "create cluster " + key.Name, done: "Cluster " + key.Name + " is Ready", reached: clusterReady, hopeless: neverReady,
 		undo: "delete cluster " + key.Name,
 	}, w)
 	if err != nil {

@@ -92,7 +92,7 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 		return nil
 	}
 	return a.await(ctx, c, goal{
-		key: key, verb: "delete cluster " + key.Name, done: "Cluster " + key.Name + " is gone", reached: clusterGone,
+		key: key, verb: "delete cluster " + key.Name, done: "Cluster " + key.Name + " is gone", reached: clusterGone, hopeless: neverGone,
 	}, opts.waitOptions)
 }
 

@@ -94,7 +94,7 @@ type rolloutDocument struct {
 
 func (a *app) awaitRollout(ctx context.Context, c client.WithWatch, r resource, w waitOptions) error {
 	return a.await(ctx, c, goal{
-		key: types.NamespacedName{Namespace: r.object.GetNamespace(), Name: r.cluster}, verb: "roll out " + r.name(), done: r.name() + " is rolled out",
+		key: types.NamespacedName{Namespace: r.object.GetNamespace(), Name: r.cluster}, verb: "roll out " + r.name(), done: r.name() + " is rolled out", hopeless: neverReady,
 		reached: func(s *view.Snapshot, now time.Time) (bool, string) {
 			if s == nil {
 				return false, "its cluster is gone"

@@ -111,7 +111,7 @@ func (a *app) scale(ctx context.Context, c client.WithWatch, arg string, opts sc
 		}
 	}
 	return a.afterChange(ctx, c, key, opts.waitOptions, opts.dryRun || !changed && !opts.wait, goal{
-		key: key, verb: "scale cluster " + key.Name, done: "Cluster " + key.Name + " is Ready", reached: clusterReady,
+		key: key, verb: "scale cluster " + key.Name, done: "Cluster " + key.Name + " is Ready", reached: clusterReady, hopeless: neverReady,
 	})
 }
 

@@ -91,7 +91,7 @@ func (a *app) upgrade(ctx context.Context, c client.WithWatch, arg string, opts 
 		}
 	}
 	return a.afterChange(ctx, c, key, opts.waitOptions, opts.dryRun || len(steps) == 0 && !opts.wait, goal{
-		key: key, verb: "upgrade cluster " + key.Name, done: fmt.Sprintf("Cluster %s is Ready at %s", key.Name, version), reached: clusterReady,
+		key: key, verb: "upgrade cluster " + key.Name, done: fmt.Sprintf("Cluster %s is Ready at %s", key.Name, version), reached: clusterReady, hopeless: neverReady,
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/fault"
@@ -37,34 +36,6 @@ func (w *waitOptions) flags(f *pflag.FlagSet, timeout time.Duration) {
 	f.DurationVar(&w.stable, "for-stable", 0, "with --wait: how long it must hold without a break, such as 30s, so that a flap does not pass")
 }
 
-// goal is what a command waits for.
-type goal struct {
-	key types.NamespacedName
-	// verb says what is going on, as in "create cluster demo"; done what is printed at the end.
-	verb, done string
-	// reached tells whether the goal is met, and what it waits for if not. The snapshot is nil when the cluster is gone.
-	reached func(*view.Snapshot, time.Time) (bool, string)
-	// undo is the command that takes the work back, for those who stop looking; empty when there is none.
-	undo string
-}
-
-// clusterReady is met when the cluster is as it was asked for, for its current generation.
-func clusterReady(s *view.Snapshot, now time.Time) (bool, string) {
-	if s == nil {
-		return false, "the cluster is gone"
-	}
-	status := s.Status(now)
-	return status.State == view.Ready, status.Message
-}
-
-// clusterGone is met when the cluster does not exist any more.
-func clusterGone(s *view.Snapshot, now time.Time) (bool, string) {
-	if s == nil {
-		return true, ""
-	}
-	return false, s.Status(now).Message
-}
-
 // waiter is one wait.
 type waiter struct {
 	*app
@@ -79,6 +50,8 @@ type waiter struct {
 	met    calm
 	// blind says that the last look failed.
 	blind bool
+	// hopeless counts the looks in a row, a second apart, that found the goal out of reach.
+	hopeless int
 }
 
 // await waits for a goal and shows the cluster's tree meanwhile, or one line a change.
@@ -133,11 +106,23 @@ func (w *waiter) look(o observation) bool {
 		w.result = answerNo(fault.New(nil, "cannot "+w.goal.verb, "the cluster was deleted meanwhile", w.goal.key.String(), w.try("get clusters -A")))
 		return true
 	}
-	if tree := w.tree(); w.stalled(tree) {
-		w.result = w.unfinished(tree, "it will not get there by itself")
+	if w.givesUp(o) {
+		w.result = w.unfinished(w.tree(), "it will not get there by itself")
 		return true
 	}
 	return false
+}
+
+// givesUp tells whether the goal has been out of reach for long enough: one look may have come a moment too early. Looks that
+// follow a change do not count, since several may come at once.
+func (w *waiter) givesUp(o observation) bool {
+	switch {
+	case !w.goal.hopeless(o.snapshot, w.now()):
+		w.hopeless = 0
+	case o.again:
+		w.hopeless++
+	}
+	return w.hopeless >= hopelessLooks
 }
 
 // holds notes that the goal is met and tells whether it has held for long enough.
@@ -169,7 +154,7 @@ func (c *calm) held(settled bool, now time.Time, atLeast time.Duration) bool {
 func (w *waiter) cannotLook(err error) {
 	w.blind = true
 	// What nobody saw has not held without a break.
-	w.met = calm{}
+	w.met, w.hopeless = calm{}, 0
 	text := "cannot look: " + w.explainShort(err)
 	if !w.report.Live() {
 		w.report.Change("plane", text)
@@ -236,16 +221,6 @@ func (w *waiter) noteOpen(n *view.Node) int {
 }
 
 func (w *waiter) tree() *view.Node { return w.last.Tree(view.TreeOptions{}, w.now()) }
-
-// stalled tells whether the cluster can no longer succeed by itself: it is Stuck or Failed as a whole, or a part of it has
-// Failed, which nothing replaces.
-func (w *waiter) stalled(tree *view.Node) bool {
-	if tree.Status.State == view.Stuck || tree.Status.State == view.Failed {
-		return true
-	}
-	cause := tree.Cause()
-	return cause != nil && cause.Status.State == view.Failed
-}
 
 // explainShort is an error in one line.
 func (w *waiter) explainShort(err error) string {
@@ -344,7 +319,8 @@ func (w *waiter) unfinished(tree *view.Node, why string) error {
 	}
 	where := "cluster " + w.goal.key.String()
 	_, waitsFor := w.goal.reached(w.last, w.now())
-	if cause := tree.Cause(); cause != nil {
+	// A part that has failed does not explain why a deletion takes long.
+	if cause := tree.Cause(); cause != nil && w.last.Object.DeletionTimestamp.IsZero() {
 		where = title(cause)
 		waitsFor = firstOf(cause.Status.Message, string(cause.Status.State))
 	}

@@ -107,6 +107,8 @@ func (w *changes) drain(ctx context.Context, watcher watch.Interface) {
 type observation struct {
 	snapshot *view.Snapshot
 	err      error
+	// again says that nothing has changed since the look before, as far as the watches tell.
+	again bool
 }
 
 // observe looks at a cluster at once and after each change, until look returns true or ctx ends. Between changes it looks
@@ -125,8 +127,10 @@ func (a *app) observe(ctx context.Context, c client.WithWatch, key types.Namespa
 		if ctx.Err() != nil {
 			return true
 		}
-		last = observation{s, err}
-		return look(last)
+		last = observation{snapshot: s, err: err}
+		over := look(last)
+		last.again = true
+		return over
 	}
 	if read() {
 		return
