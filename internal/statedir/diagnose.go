@@ -2,19 +2,20 @@ package statedir
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"slipway.dev/slipway/internal/fault"
 )
 
-// symptom is a text that a dying plane leaves in its log, and what it means to a user.
+// symptom is a text that a dying plane leaves, and what it means to a user.
 type symptom struct {
 	text  string
 	cause string
 	try   string
 }
 
-// symptoms are tried in order; the first whose text occurs in the log wins.
+// symptoms are tried in order; the first whose text occurs in what was said wins.
 var symptoms = []symptom{
 	{"no space left on device", "the disk of the state directory is full", "free some space (nothing that was acknowledged is lost), then: slipway up"},
 	{"disk quota exceeded", "the disk quota of this user is used up", "free some space, then: slipway up"},
@@ -27,10 +28,25 @@ var symptoms = []symptom{
 	{"cannot allocate memory", "the machine is out of memory", "free some memory, then: slipway up"},
 }
 
-// Diagnose turns the last lines of a plane's log and its exit into a *fault.Error. It is for planes that died without
-// saying why themselves, as etcd does on its fatal errors.
-func Diagnose(logTail, stateDir, exit string) *fault.Error {
-	lower := strings.ToLower(logTail)
+// fatal are the beginnings of the lines that a process writes because it ends: etcd's, Go's and klog's.
+var fatal = regexp.MustCompile(`^(\{"level":"(fatal|panic|dpanic)"|panic: |fatal error: |runtime: |F\d{4} )`)
+
+// FatalLines returns the lines of a log that tell why its process ended. What it said before may name the same troubles, but it
+// lived on.
+func FatalLines(log string) string {
+	var found []string
+	for line := range strings.Lines(log) {
+		if fatal.MatchString(line) {
+			found = append(found, line)
+		}
+	}
+	return strings.Join(found, "")
+}
+
+// Diagnose turns the words of a dying plane (an error, or FatalLines of its log) and its exit into a *fault.Error. It is for
+// planes that died without saying why themselves, as etcd does on its fatal errors.
+func Diagnose(said, stateDir, exit string) *fault.Error {
+	lower := strings.ToLower(said)
 	for _, s := range symptoms {
 		if strings.Contains(lower, s.text) {
 			return fault.New(nil, "the management plane stopped", s.cause, stateDir, s.try)

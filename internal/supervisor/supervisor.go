@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -83,6 +84,9 @@ type Child struct {
 	command  Command
 	steps    chan Step
 	reported *fault.Error
+	// earlier is the log as it was before this start, nil when there was none: what runs before this one said is no cause of
+	// its end.
+	earlier fs.FileInfo
 }
 
 // Start starts the plane. Read Steps until it closes, then call Wait.
@@ -96,6 +100,8 @@ func Start(c Command) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
+	// That there is none yet is as good as an empty one.
+	earlier, _ := os.Stat(statedir.LogFile(c.StateDir))
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.Stdout, cmd.Stderr = log, log
@@ -111,7 +117,7 @@ func Start(c Command) (*Child, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	child := &Child{cmd: cmd, command: c, steps: make(chan Step, 16)}
+	child := &Child{cmd: cmd, command: c, steps: make(chan Step, 16), earlier: earlier}
 	go child.read(r)
 	return child, nil
 }
@@ -166,24 +172,43 @@ func (c *Child) Wait() error {
 	if err == nil {
 		return nil
 	}
-	said := tail(statedir.LogFile(c.command.StateDir)) + tail(statedir.CrashFile(c.command.StateDir))
-	return statedir.Diagnose(said, c.command.StateDir, err.Error())
+	said := logSince(statedir.LogFile(c.command.StateDir), c.earlier) + crash(statedir.CrashFile(c.command.StateDir))
+	return statedir.Diagnose(statedir.FatalLines(said), c.command.StateDir, err.Error())
 }
 
-// tail returns the last 16 KiB of a file, or nothing when it cannot be read.
-func tail(path string) string {
+// logSince returns the last 16 KiB of a log, or nothing when it cannot be read. What it held already as earlier, it leaves out;
+// a file that was rotated since is all new.
+func logSince(path string, earlier fs.FileInfo) string {
 	const size = 16 << 10
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.Size() > size {
-		if _, err := f.Seek(-size, io.SeekEnd); err != nil {
-			return ""
-		}
+	st, err := f.Stat()
+	if err != nil {
+		return ""
 	}
-	b, err := io.ReadAll(io.LimitReader(f, size))
+	begin := max(0, st.Size()-size)
+	if earlier != nil && os.SameFile(earlier, st) {
+		begin = max(begin, earlier.Size())
+	}
+	b, err := io.ReadAll(io.NewSectionReader(f, begin, size))
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// crash returns the first MiB of what the child wrote outside its log, or nothing when it cannot be read. Its cause stands
+// before what all goroutines were doing.
+func crash(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
 	if err != nil {
 		return ""
 	}
