@@ -234,6 +234,10 @@ func warnControlPlane(o, old *object[controlplanev1.KubeadmControlPlaneSpec]) []
 			"machines would be replaced for ever; write less, such as 30, or set spec.kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays to more than %d",
 			before, kubeadmValidityDays, before))
 	}
+	if old != nil && o.Spec.Version != old.Spec.Version {
+		warnings = append(warnings, "spec.version changes the machines; kube-proxy and CoreDNS stay as they are in this version of Slipway: "+
+			"once all machines have the version, change the images of daemonset kube-system/kube-proxy and deployment kube-system/coredns in the cluster itself")
+	}
 	if old != nil && o.Spec.KubeadmConfigSpec.ClusterConfiguration.DNS != old.Spec.KubeadmConfigSpec.ClusterConfiguration.DNS {
 		warnings = append(warnings, "spec.kubeadmConfigSpec.clusterConfiguration.dns is stored, but "+nothingActs+
 			" once the control plane is initialized: change the image of deployment kube-system/coredns in the cluster itself")

@@ -121,6 +121,19 @@ func TestControlPlane_IsWarnedOfARolloutWithoutEnd(t *testing.T) {
 	}
 }
 
+func TestNotYet_AnUpgradeLeavesTheAddOnsAlone(t *testing.T) {
+	t.Parallel()
+	upgraded := controlPlane(func(k *controlplanev1.KubeadmControlPlane) { k.Spec.Version = "v1.37.9" })
+	want := []string{"spec.version changes the machines; kube-proxy and CoreDNS stay as they are in this version of Slipway: once all machines have the version, " +
+		"change the images of daemonset kube-system/kube-proxy and deployment kube-system/coredns in the cluster itself"}
+	if diff := cmp.Diff(want, ask(t, "validate", upgraded, controlPlane()).Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if r := ask(t, "validate", upgraded, nil); len(r.Warnings) > 0 {
+		t.Errorf("a new control plane was warned about: %q", r.Warnings)
+	}
+}
+
 func TestNotYet_ACoreDNSThatRunsIsNotChanged(t *testing.T) {
 	t.Parallel()
 	changed := controlPlane(func(k *controlplanev1.KubeadmControlPlane) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,6 +26,9 @@ const (
 	reasonCertificateInvalid    = "CertificateInvalid"
 	reasonWaitingForCertificate = "WaitingForCertificate"
 	reasonInvalidEndpoint       = "InvalidEndpoint"
+
+	// secretRecheck is when to look again for a Secret whose content shows in no event that we watch.
+	secretRecheck = 10 * time.Second
 )
 
 // act brings a Cluster on. All steps are tried, whatever becomes of the others, once the Cluster carries the finalizer.
@@ -90,6 +94,11 @@ func (r *Reconciler) takeEndpoint(ctx context.Context, w *world) error {
 	return nil
 }
 
+// noWayIn is why no kubeconfig can be made.
+func noWayIn(reason string, err error) error {
+	return &outcome.Stall{Reason: reason, Message: "The kubeconfig cannot be made: " + err.Error(), Recheck: secretRecheck, Err: err}
+}
+
 // makeKubeconfig creates the kubeconfig of a Cluster that no control plane object sees to.
 func (r *Reconciler) makeKubeconfig(ctx context.Context, w *world) error {
 	endpoint := w.cluster.Spec.ControlPlaneEndpoint
@@ -106,11 +115,11 @@ func (r *Reconciler) makeKubeconfig(ctx context.Context, w *world) error {
 	}
 	pair, err := certs.FromSecret(secret, certs.ClusterCA, certs.ExternalEtcd{}, w.now)
 	if err != nil {
-		return outcome.Stalled(reasonCertificateInvalid, "The kubeconfig cannot be made: %v", err)
+		return noWayIn(reasonCertificateInvalid, err)
 	}
 	server, err := kubeadm.ServerURL(endpoint.Host, endpoint.Port)
 	if err != nil {
-		return outcome.Stalled(reasonInvalidEndpoint, "The kubeconfig cannot be made: %v", err)
+		return noWayIn(reasonInvalidEndpoint, err)
 	}
 	authority, err := certs.NewAuthority(pair)
 	if err != nil {

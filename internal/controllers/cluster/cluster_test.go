@@ -179,7 +179,15 @@ func TestCluster_StandaloneMachinesMakeAControlPlane(t *testing.T) {
 	})
 	pair, err := certs.Generate(certs.ClusterCA, certs.Options{Algorithm: certs.ECDSAP256, Now: time.Now()})
 	w.must(err)
-	w.must(w.Create(t.Context(), certs.NewSecret(w.key(clusterName), certs.ClusterCA, pair)))
+	ca := certs.NewSecret(w.key(clusterName), certs.ClusterCA, pair)
+	good := ca.Data[corev1.TLSPrivateKeyKey]
+	ca.Data[corev1.TLSPrivateKeyKey] = []byte("no key")
+	w.must(w.Create(t.Context(), ca))
+	w.until(func(c *clusterv1.Cluster) error {
+		return says(c, clusterv1.ClusterRemoteConnectionProbeCondition, metav1.ConditionFalse, clusterv1.ClusterRemoteConnectionProbeFailedReason, "The kubeconfig cannot be made")
+	})
+	ca.Data[corev1.TLSPrivateKeyKey] = good
+	w.must(w.Update(t.Context(), ca))
 	first := w.machine("first", true)
 	worker := w.machine("worker", false)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: kubeconfig.SecretName(clusterName)}}

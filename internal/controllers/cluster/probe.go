@@ -65,5 +65,8 @@ func (w *world) noKubeconfig(acted error) string {
 	if wait, ok := outcome.AsWait(acted); ok && wait.Reason == reasonWaitingForCertificate {
 		return wait.Message
 	}
+	if stall, ok := outcome.AsStall(acted); ok && (stall.Reason == reasonCertificateInvalid || stall.Reason == reasonInvalidEndpoint) {
+		return stall.Message
+	}
 	return fmt.Sprintf("Waiting for Secret %s, which says how to reach the cluster", kubeconfig.SecretName(w.cluster.Name))
 }

@@ -156,8 +156,8 @@ func (r *Reconciler) adopt(ctx context.Context, s *scene) error {
 	switch {
 	case owner == nil && len(s.data.Data[bootstrapv1.DataSecretValueKey]) == 0,
 		owner != nil && !apply.SameOwner(*owner, want):
-		return outcome.Stalled(reasonSecretTaken,
-			"Secret %s exists and is not this object's bootstrap data; delete it, or give the machine another name", s.data.Name)
+		return &outcome.Stall{Reason: reasonSecretTaken, Recheck: secretRecheck, Message: fmt.Sprintf(
+			"Secret %s exists and is not this object's bootstrap data; delete it, or give the machine another name", s.data.Name)}
 	case owner != nil && owner.UID != want.UID && !booted(s.machine):
 		if err := provision.Remove(ctx, r.Client, s.data); err != nil {
 			return err

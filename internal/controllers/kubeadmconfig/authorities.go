@@ -52,7 +52,6 @@ func (r *Reconciler) authorities(ctx context.Context, s *scene) (certs.Set, erro
 
 // lookUp reads key pairs and returns them with the purposes that have none.
 func (r *Reconciler) lookUp(ctx context.Context, s *scene, purposes []certs.Purpose) (certs.Set, []certs.Purpose, error) {
-	s.authorities.checked = true
 	set, missing := certs.Set{}, []certs.Purpose(nil)
 	for _, p := range purposes {
 		secret, err := r.secretOf(ctx, s, p)
@@ -145,7 +144,6 @@ func (s *scene) unusable(err error) error {
 
 // clusterCA returns the certificate of the cluster's CA, which is all that a worker needs: its Secret may lack the key.
 func (r *Reconciler) clusterCA(ctx context.Context, s *scene) ([]byte, error) {
-	s.authorities.checked = true
 	secret, err := r.secretOf(ctx, s, certs.ClusterCA)
 	if err != nil {
 		return nil, err

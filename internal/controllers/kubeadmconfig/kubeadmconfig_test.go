@@ -346,6 +346,7 @@ func TestData_OfAnotherObjectIsRefused(t *testing.T) {
 	w.controlPlane("first")
 	w.until("first", tells("Secret first exists and is not this object's bootstrap data"))
 	w.must(w.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}))
+	w.until("first", isMade)
 }
 
 func TestData_OfABootedMachineIsNeverMadeAgain(t *testing.T) {

@@ -39,8 +39,8 @@ type scene struct {
 
 // authorities is what a reconcile has found out about the cluster's certificate authorities.
 type authorities struct {
-	// checked says that they were looked at, ok that all that are needed are there and good.
-	checked, ok bool
+	// ok says that all that are needed are there and good.
+	ok bool
 	// broken says that one is there and cannot be used.
 	broken bool
 	// message says what is wrong.

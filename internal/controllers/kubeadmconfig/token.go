@@ -115,7 +115,7 @@ func (r *Reconciler) refreshToken(ctx context.Context, s *scene, workload client
 		if err := prolong(ctx, workload, secret, decision.Expires); err != nil {
 			return fmt.Errorf("prolong the bootstrap token of Machine %s: %w", s.machine.Name, err)
 		}
-	case token.Keep, token.Remove:
+	case token.Keep:
 	}
 	return outcome.Quietly(decision.LookIn, "TokenInUse", "the machine has not joined yet")
 }

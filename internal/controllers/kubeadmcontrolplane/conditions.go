@@ -198,7 +198,7 @@ func (s *scene) etcdHealthy() metav1.Condition {
 	if len(strangers) == 0 || !s.inside.initialized {
 		return c
 	}
-	line := fmt.Sprintf("* etcd has members without a Machine: %s", plan.NameList(strangers))
+	line := "* " + strangersMessage(strangers)
 	if c.Message != "" {
 		line = c.Message + "\n" + line
 	}
@@ -214,6 +214,10 @@ func (s *scene) strangers() []string {
 		}
 	}
 	return list
+}
+
+func strangersMessage(strangers []string) string {
+	return "etcd has members without a Machine: " + plan.NameList(strangers) + "; once their machines are gone for good, remove them with etcdctl member remove"
 }
 
 // available tells whether the cluster can be used.
@@ -294,7 +298,7 @@ func (s *scene) etcdLacking() string {
 		}
 	}
 	if strangers := s.strangers(); len(strangers) > 0 {
-		return "etcd has members without a Machine: " + plan.NameList(strangers)
+		return strangersMessage(strangers)
 	}
 	if healthy < plan.Majority(voting) {
 		return fmt.Sprintf("%d of %d etcd members are healthy, at least %d required for etcd quorum", healthy, voting, plan.Majority(voting))

@@ -92,6 +92,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("kubeadmcontrolplane").WithOptions(opts).
 		For(&controlplanev1.KubeadmControlPlane{}, builder.WithPredicates(ownChanges())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(machineChanges())).
+		Watches(&clusterv1.MachinePool{}, handler.EnqueueRequestsFromMapFunc(r.ofWorker), builder.WithPredicates(goes())).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(clusterChanges())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret), builder.WithPredicates(secretChanges())).
 		WatchesRawSource(r.Clusters.Source(r.ofConnection, connectionGrace)).

@@ -168,6 +168,11 @@ func TestControlPlane_IsDeletedAfterItsWorkers(t *testing.T) {
 		Spec: clusterv1.MachineSpec{ClusterName: clusterName, InfrastructureRef: machines[0].Spec.InfrastructureRef, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("none")}},
 	}
 	worker.Spec.InfrastructureRef.Name = "none"
+	pool := &clusterv1.MachinePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pool", Labels: worker.Labels},
+		Spec:       clusterv1.MachinePoolSpec{ClusterName: clusterName, Template: clusterv1.MachineTemplateSpec{Spec: worker.Spec}},
+	}
+	w.must(w.Create(t.Context(), pool))
 	w.must(w.Create(t.Context(), worker))
 	w.must(w.Delete(t.Context(), w.kcp))
 	w.says(clusterv1.DeletingCondition, metav1.ConditionTrue, "Machine worker")
@@ -176,6 +181,8 @@ func TestControlPlane_IsDeletedAfterItsWorkers(t *testing.T) {
 	}
 	w.must(w.Patch(t.Context(), worker, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))))
 	w.must(w.Delete(t.Context(), worker))
+	w.says(clusterv1.DeletingCondition, metav1.ConditionTrue, "MachinePool pool")
+	w.must(w.Delete(t.Context(), pool))
 	w.gone(w.kcp)
 	left, err := w.list(t.Context())
 	w.must(err)

@@ -58,7 +58,7 @@ type scene struct {
 	held []string
 	// inPlace says that the spec as it is now has reached all objects.
 	inPlace bool
-	// refused is why the last Machine was not created.
+	// refused is why no Machine can be created, or why the last one was not.
 	refused error
 	// after is when to look again, for what makes no event; zero for never.
 	after time.Duration
@@ -226,8 +226,7 @@ func (s *scene) machine(name string) *machine {
 	return nil
 }
 
-// observeWorkers lists what has to be gone before the control plane may go. MachinePools have no controller here and so
-// no cache.
+// observeWorkers lists what has to be gone before the control plane may go.
 func (r *Reconciler) observeWorkers(ctx context.Context, s *scene) error {
 	if s.cluster == nil {
 		s.workersRead = plan.True // Nobody asks for an orderly end any more.
@@ -243,9 +242,8 @@ func (r *Reconciler) observeWorkers(ctx context.Context, s *scene) error {
 			s.workers = append(s.workers, plan.Descendant{Kind: plan.MachineKind, Name: machines.Items[i].Name})
 		}
 	}
-	pools := &metav1.PartialObjectMetadataList{}
-	pools.SetGroupVersionKind(clusterv1.GroupVersion.WithKind("MachinePoolList"))
-	if err := r.APIReader.List(ctx, pools, options...); err != nil {
+	var pools clusterv1.MachinePoolList
+	if err := r.Client.List(ctx, &pools, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		return fmt.Errorf("list MachinePools of Cluster %s: %w", s.key, err)
 	}
 	for i := range pools.Items {

@@ -201,7 +201,8 @@ func (r *Reconciler) keepKubeconfig(ctx context.Context, s *scene) error {
 	}
 	server, err := kubeadm.ServerURL(endpoint.Host, endpoint.Port)
 	if err != nil {
-		return &outcome.Stall{Reason: "InvalidEndpoint", Message: "The Cluster's control plane endpoint cannot be used: " + err.Error(), Err: err}
+		s.refused = fmt.Errorf("the Cluster's control plane endpoint cannot be used: %w", err)
+		return &outcome.Stall{Reason: "InvalidEndpoint", Message: s.refused.Error(), Err: err}
 	}
 	current := s.authorities.kubeconfig
 	if current != nil {

@@ -46,7 +46,12 @@ func (r *Reconciler) ofMachine(ctx context.Context, obj client.Object) []reconci
 	if _, isControlPlane := obj.GetLabels()[clusterv1.MachineControlPlaneLabel]; isControlPlane {
 		return r.ofClusterNamed(ctx, obj.GetNamespace(), obj.GetLabels()[clusterv1.ClusterNameLabel])
 	}
-	// A control plane that is being deleted waits for the last worker to go; no other cares for workers.
+	return r.ofWorker(ctx, obj)
+}
+
+// ofWorker maps a worker to the control plane that waits for the last one to go, since it is being deleted. No other
+// cares for workers.
+func (r *Reconciler) ofWorker(ctx context.Context, obj client.Object) []reconcile.Request {
 	for _, req := range r.ofClusterNamed(ctx, obj.GetNamespace(), obj.GetLabels()[clusterv1.ClusterNameLabel]) {
 		kcp := &controlplanev1.KubeadmControlPlane{}
 		if err := r.Client.Get(ctx, req.NamespacedName, kcp, client.UnsafeDisableDeepCopy); err == nil && !kcp.DeletionTimestamp.IsZero() {
@@ -133,6 +138,14 @@ func ownChanges() predicate.Predicate {
 			!slices.Equal(old.Finalizers, now.Finalizers) || !equality.Semantic.DeepEqual(old.OwnerReferences, now.OwnerReferences) ||
 			len(now.Status.Conditions) < len(old.Status.Conditions)
 	}}
+}
+
+// goes lets pass what is gone.
+func goes() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
 }
 
 // machineChanges lets pass what a control plane acts on: what every owner of Machines does, where a deletion stands, and
