@@ -86,12 +86,6 @@ func IsFalse(conds []metav1.Condition, conditionType string) bool {
 	return hasStatus(conds, conditionType, metav1.ConditionFalse)
 }
 
-// IsUnknown reports whether the condition is Unknown or absent.
-func IsUnknown(conds []metav1.Condition, conditionType string) bool {
-	c := Find(conds, conditionType)
-	return c == nil || c.Status == metav1.ConditionUnknown
-}
-
 // Reason returns the condition's reason, or "" when it is absent.
 func Reason(conds []metav1.Condition, conditionType string) string {
 	if c := Find(conds, conditionType); c != nil {

@@ -14,8 +14,6 @@ type LeaveFacts struct {
 	Machine string
 	// Others are the other control-plane Machines.
 	Others []LeaveMachine
-	// ClusterDeleting says that the whole Cluster or its control plane is being deleted, so that nobody needs etcd.
-	ClusterDeleting bool
 	// EtcdManaged says that etcd is stacked; Etcd is the etcd cluster.
 	EtcdManaged bool
 	Etcd        EtcdFacts
@@ -97,8 +95,6 @@ func LeaveEtcd(f LeaveFacts) LeavePlan {
 
 func noNeedToLeave(f LeaveFacts) string {
 	switch {
-	case f.ClusterDeleting:
-		return "The control plane is being deleted, so etcd goes as a whole"
 	case !f.EtcdManaged:
 		return "etcd is external"
 	case len(f.Others) == 0:

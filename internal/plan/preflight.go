@@ -20,8 +20,6 @@ type PreflightFacts struct {
 	// ControlPlaneVersion and ControlPlaneStatusVersion are its spec.version and status.version; an empty spec.version
 	// means that the control plane manages no version, and then nothing is checked.
 	ControlPlaneVersion, ControlPlaneStatusVersion string
-	// TopologyPending is the version to which the topology is still to upgrade the control plane; empty when there is none.
-	TopologyPending string
 	// TopologyManaged says that the Cluster has a topology.
 	TopologyManaged bool
 	// Version is spec.template.spec.version of the MachineSet; empty when unset.
@@ -110,8 +108,6 @@ func failures(f PreflightFacts, check clusterv1.MachineSetPreflightCheck, messag
 // unstable says why Machines that join now might meet a control plane of another version; empty when they would not.
 func unstable(f PreflightFacts) string {
 	switch {
-	case f.TopologyPending != "":
-		return fmt.Sprintf("%s has a pending upgrade to %s", f.ControlPlane, f.TopologyPending)
 	case f.ControlPlaneStatusVersion == "":
 		return fmt.Sprintf("%s is provisioning", f.ControlPlane)
 	}

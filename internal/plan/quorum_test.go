@@ -208,7 +208,6 @@ func TestLeaveEtcd_StepByStep(t *testing.T) {
 		{"a removed one is done", func(f *LeaveFacts) { f.Machine = "cp-4" }, LeavePlan{Step: LeaveDone}},
 		{"other hooks come first", func(f *LeaveFacts) { f.OtherHooks = []string{"backup"} }, LeavePlan{Step: LeaveWaitHooks}},
 		{"the last Machine just goes", func(f *LeaveFacts) { f.Others, f.Etcd = nil, etcd("h") }, LeavePlan{Step: LeaveDone}},
-		{"the whole cluster goes", func(f *LeaveFacts) { f.ClusterDeleting, f.Etcd = true, EtcdFacts{} }, LeavePlan{Step: LeaveDone}},
 		{"external etcd stays", func(f *LeaveFacts) { f.EtcdManaged = false }, LeavePlan{Step: LeaveDone}},
 		{"unknown members hold", func(f *LeaveFacts) { f.Etcd.Known = Unknown }, LeavePlan{Step: LeaveRefused}},
 		{"a needed vote holds", func(f *LeaveFacts) { f.Etcd = etcd("hhd") }, LeavePlan{Step: LeaveRefused, Member: 1}},

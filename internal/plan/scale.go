@@ -151,8 +151,6 @@ type SetScaleFacts struct {
 type SetScalePlan struct {
 	// Create is the number of Machines to create.
 	Create int32
-	// Missing is the number of Machines that should exist and do not, whether or not they may be created now.
-	Missing int32
 	// Delete are the Machines to delete, in order.
 	Delete []Victim
 	// Reason says what is done or what holds it back; empty when the size is right.
@@ -182,7 +180,7 @@ func ScaleSet(f SetScaleFacts, now time.Time) SetScalePlan {
 }
 
 func growSet(f SetScaleFacts, missing int32) SetScalePlan {
-	p := SetScalePlan{Missing: missing}
+	p := SetScalePlan{}
 	switch {
 	case f.CreateDisabled:
 		p.Reason = "The owner does not let this MachineSet create Machines"

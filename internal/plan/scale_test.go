@@ -76,16 +76,16 @@ func TestScaleSet_WhoGoes(t *testing.T) {
 func TestScaleSet_WhatIsCreated(t *testing.T) {
 	t.Parallel()
 	f := SetScaleFacts{Replicas: 3, Machines: []ScaleMachine{worker("a", 1, deletingMachine)}}
-	if p := ScaleSet(f, epoch); p.Create != 2 || p.Missing != 2 || p.Reason == "" {
+	if p := ScaleSet(f, epoch); p.Create != 2 || p.Reason == "" {
 		t.Errorf("plan %+v: want 2 created; one being deleted still counts", p)
 	}
 	held := f
 	held.Held = []string{"Control plane cp is upgrading"}
-	if p := ScaleSet(held, epoch); p.Create != 0 || p.Missing != 2 || !strings.Contains(p.Reason, "upgrading") {
+	if p := ScaleSet(held, epoch); p.Create != 0 || !strings.Contains(p.Reason, "upgrading") {
 		t.Errorf("held plan %+v: want none created, and why", p)
 	}
 	f.CreateDisabled = true
-	if p := ScaleSet(f, epoch); p.Create != 0 || p.Missing != 2 || p.Reason == "" {
+	if p := ScaleSet(f, epoch); p.Create != 0 || p.Reason == "" {
 		t.Errorf("disabled plan %+v: want none created, and why", p)
 	}
 	f.Replicas = 0
@@ -163,7 +163,6 @@ func TestPreflight_HoldsBack(t *testing.T) {
 		{"it does not exist", func(f *PreflightFacts) { f.ControlPlaneRead = False }, checks{stability}},
 		{"it is provisioning", func(f *PreflightFacts) { f.ControlPlaneStatusVersion = "" }, checks{stability}},
 		{"it is upgrading", func(f *PreflightFacts) { f.ControlPlaneStatusVersion = "v1.36.1" }, checks{stability}},
-		{"the topology is about to upgrade it", func(f *PreflightFacts) { f.TopologyPending = "v1.38.0" }, checks{stability}},
 		{"workers newer", func(f *PreflightFacts) { f.Version = "v1.38.0" }, checks{skew, kubeadm}},
 		{"workers one minor older", func(f *PreflightFacts) { f.Version = "v1.36.0" }, checks{kubeadm}},
 		{"workers one minor older, not by kubeadm", func(f *PreflightFacts) { f.Version, f.KubeadmBootstrap = "v1.36.0", false }, nil},

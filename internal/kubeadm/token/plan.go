@@ -14,17 +14,13 @@ const (
 	// Recreate means that the Secret is gone while the machine still needs it: make it again, with the same token, so
 	// that the bootstrap data stays true.
 	Recreate Action = "Recreate"
-	// Remove means that nobody needs the token any more.
-	Remove Action = "Remove"
 )
 
-// State is what is known about a token and the machine it was made for.
+// State is what is known about a token.
 type State struct {
 	// Exists tells whether the cluster still has the token's Secret; Expires is what it says.
 	Exists  bool
 	Expires time.Time
-	// NodeJoined tells whether the machine's node has been seen.
-	NodeJoined bool
 	// TTL is how long a token lives; zero means DefaultTTL.
 	TTL time.Duration
 }
@@ -37,7 +33,7 @@ type Decision struct {
 	LookIn  time.Duration
 }
 
-// Plan decides about a token: kept alive while its machine has no node, removed once it has.
+// Plan decides about the token of a machine that has no node yet: it is kept alive.
 //
 // It is prolonged when less than half of its life is left. Looking again after a third leaves at least one look before
 // the end, even if one is missed.
@@ -47,10 +43,6 @@ func Plan(s State, now time.Time) Decision {
 		ttl = DefaultTTL
 	}
 	switch {
-	case s.NodeJoined && s.Exists:
-		return Decision{Action: Remove, Reason: "the machine has joined"}
-	case s.NodeJoined:
-		return Decision{Action: Keep, Reason: "the machine has joined"}
 	case !s.Exists:
 		return Decision{Action: Recreate, Reason: "the token is gone and the machine has not joined", Expires: now.Add(ttl), LookIn: ttl / 3}
 	case s.Expires.IsZero():

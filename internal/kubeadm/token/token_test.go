@@ -86,7 +86,7 @@ func TestFromSecret_RefusesWhatKubernetesWould(t *testing.T) {
 	}
 }
 
-func TestPlan_KeepsATokenAliveOnlyWhileItIsNeeded(t *testing.T) {
+func TestPlan_KeepsATokenAlive(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name  string
@@ -98,8 +98,6 @@ func TestPlan_KeepsATokenAliveOnlyWhileItIsNeeded(t *testing.T) {
 		{"expired but still there", token.State{Exists: true, Expires: now.Add(-time.Minute)}, token.Prolong},
 		{"gone", token.State{}, token.Recreate},
 		{"a user's, without an end", token.State{Exists: true}, token.Keep},
-		{"the machine joined", token.State{Exists: true, Expires: now.Add(time.Minute), NodeJoined: true}, token.Remove},
-		{"the machine joined and the token is gone", token.State{NodeJoined: true}, token.Keep},
 		{"a longer life", token.State{Exists: true, Expires: now.Add(20 * time.Minute), TTL: time.Hour}, token.Prolong},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -126,7 +124,7 @@ func TestPlan_NeverLetsANeededTokenExpire(t *testing.T) {
 				}
 				expires = d.Expires
 			case token.Keep:
-			case token.Recreate, token.Remove:
+			case token.Recreate:
 				t.Fatalf("unexpected %s", d.Action)
 			}
 			if d.LookIn <= 0 {
