@@ -16,14 +16,14 @@ func TestExplain_SuggestsThePlaneThatTheContextIsOf(t *testing.T) {
 	a, _ := kubeconfigApp(t, "")
 	dir := t.TempDir()
 	owner := a.planeOwner(dir)
-	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), owner, true); err != nil {
+	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), owner, chosen); err != nil {
 		t.Fatal(err)
 	}
 	e := a.explainNetwork("get clusters", syscall.ECONNREFUSED)
 	if e.Try != "slipway up --detach --state-dir "+dir || !strings.Contains(e.Cause, dir) {
 		t.Errorf("%+v", e)
 	}
-	if _, err := a.mergeContext(admin("https://127.0.0.1:30000"), entryOwner{mark: "cluster default/demo of x", name: "slipway-demo"}, true); err != nil {
+	if _, err := a.mergeContext(admin("https://127.0.0.1:30000"), entryOwner{mark: "cluster default/demo of x", name: "slipway-demo"}, chosen); err != nil {
 		t.Fatal(err)
 	}
 	if e := a.explainNetwork("get clusters", syscall.ECONNREFUSED); strings.Contains(e.Try, "slipway up") {
@@ -36,13 +36,13 @@ func TestExplain_StartsThePlaneWhoseCredentialsAreRefusedAndNoOther(t *testing.T
 	refused := apierrors.NewUnauthorized("no")
 	a, _ := kubeconfigApp(t, "")
 	dir := t.TempDir()
-	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(dir), true); err != nil {
+	if _, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(dir), chosen); err != nil {
 		t.Fatal(err)
 	}
 	if e := a.explainStatus("get clusters", refused); e.Try != "slipway up --detach --state-dir "+dir {
 		t.Errorf("of a plane: %s", e.Try)
 	}
-	if _, err := a.mergeContext(admin("https://127.0.0.1:30000"), entryOwner{mark: "cluster default/demo of x", name: "slipway-demo"}, true); err != nil {
+	if _, err := a.mergeContext(admin("https://127.0.0.1:30000"), entryOwner{mark: "cluster default/demo of x", name: "slipway-demo"}, chosen); err != nil {
 		t.Fatal(err)
 	}
 	if e := a.explainStatus("get clusters", refused); strings.Contains(e.Try, "slipway up") {
@@ -57,11 +57,11 @@ func TestContext_IsOurPlanesAndNotAnothersOfItsName(t *testing.T) {
 		{"cluster default/x of https://work.example.com", "slipway"},
 		{"plane /srv/other", "slipway-other"},
 	} {
-		if _, err := a.mergeContext(admin("https://work.example.com"), entryOwner{mark: step.mark, name: step.name}, true); err != nil {
+		if _, err := a.mergeContext(admin("https://work.example.com"), entryOwner{mark: step.mark, name: step.name}, chosen); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ours, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(a.defaultStateDir()), false)
+	ours, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(a.defaultStateDir()), chosenIfNone)
 	if err != nil {
 		t.Fatal(err)
 	}

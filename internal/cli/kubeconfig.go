@@ -99,7 +99,7 @@ func (a *app) kubeconfig(ctx context.Context, c client.Client, key types.Namespa
 	if err != nil {
 		return err
 	}
-	m, err := a.mergeContext(config, owner, opts.choose)
+	m, err := a.mergeContext(config, owner, choose(opts.choose))
 	if err != nil {
 		return err
 	}

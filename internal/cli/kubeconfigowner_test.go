@@ -41,7 +41,7 @@ func TestMerge_EachOwnerHasAContextOfItsOwnWhateverTheNames(t *testing.T) {
 			owner := rapid.SampledFrom(owners()).Draw(r, "owner")
 			if rapid.Bool().Draw(r, "merge") {
 				server := fmt.Sprintf("https://%d.example.com", step)
-				if _, err := a.mergeContext(admin(server), owner, false); err != nil {
+				if _, err := a.mergeContext(admin(server), owner, chosenIfNone); err != nil {
 					r.Fatal(err)
 				}
 				servers[owner.mark] = server
@@ -94,7 +94,7 @@ func TestMerge_TakesOverAnEntryWithoutANoteThatLeadsToTheSameServerAndNoOther(t 
 			}
 			from := admin("https://127.0.0.1:6443")
 			from.Clusters["x"].CertificateAuthorityData = []byte("ca")
-			m, err := a.mergeContext(from, owners()[0], false)
+			m, err := a.mergeContext(from, owners()[0], chosenIfNone)
 			if err != nil || m.name != c.want {
 				t.Errorf("context %q, %v, want %q", m.name, err, c.want)
 			}

@@ -58,6 +58,6 @@ func (a *app) renewPlane(dir string) error {
 	if owner.find(user, nil) == "" {
 		return nil
 	}
-	_, err = a.mergeContext(admin, owner, false)
+	_, err = a.mergeContext(admin, owner, neverChosen)
 	return err
 }

@@ -21,7 +21,7 @@ func TestPlane_RenewsItsEntryInTheUsersKubeconfigAndAddsNone(t *testing.T) {
 	}
 	old := admin("https://127.0.0.1:6443")
 	old.AuthInfos["y"].Token = "old"
-	m, err := a.mergeContext(old, a.planeOwner(dir), false)
+	m, err := a.mergeContext(old, a.planeOwner(dir), chosenIfNone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,11 +61,11 @@ func TestUp_SuggestsToUseItsPlaneWhenAnotherIsTheUsual(t *testing.T) {
 	t.Parallel()
 	a, path := kubeconfigApp(t, foreign)
 	r := &upRun{app: a}
-	usual, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(a.defaultStateDir()), false)
+	usual, err := a.mergeContext(admin("https://127.0.0.1:6443"), a.planeOwner(a.defaultStateDir()), chosenIfNone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab, err := a.mergeContext(admin("https://127.0.0.1:6444"), a.planeOwner(t.TempDir()), false)
+	lab, err := a.mergeContext(admin("https://127.0.0.1:6444"), a.planeOwner(t.TempDir()), chosenIfNone)
 	if err != nil {
 		t.Fatal(err)
 	}

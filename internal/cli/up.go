@@ -94,7 +94,7 @@ func (a *app) up(ctx context.Context, opts upOptions) error {
 }
 
 func (r *upRun) planeArgs() ([]string, error) {
-	user, err := filepath.Abs(r.kubeconfigPath())
+	user, err := filepath.Abs(r.fileOf(r.planeOwner(r.dir), nil))
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (r *upRun) mergePlane() (merged, error) {
 	if err != nil {
 		return merged{}, fault.New(err, "cannot read the plane's kubeconfig", err.Error(), statedir.AdminKubeconfig(r.dir), r.withStateDir("logs plane", r.dir))
 	}
-	return r.mergeContext(admin, r.planeOwner(r.dir), r.opts.choose)
+	return r.mergeContext(admin, r.planeOwner(r.dir), choose(r.opts.choose))
 }
 
 // aim makes the commands that are suggested go to the plane, when they would not by themselves.
