@@ -20,7 +20,13 @@ func planeCommand(a *app) *cobra.Command {
 		Use: "plane", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Verbosity = a.flags.verbosity
-			opts.Renewed = func() error { return a.renewPlane(opts.StateDir) }
+			opts.Renewed = func() error {
+				err := a.renewPlane(opts.StateDir)
+				if err != nil {
+					supervisor.NewReporter().Step(supervisor.Step{Name: stepWarning, Detail: fmt.Sprintf("the plane's credentials were renewed, but not in your kubeconfig: %v", err)})
+				}
+				return err
+			}
 			err := a.env.RunPlane(cmd.Context(), opts)
 			if err != nil {
 				supervisor.NewReporter().Fail(fault.As(err, "the management plane stopped", "slipway logs plane"))

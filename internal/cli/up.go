@@ -251,9 +251,7 @@ func (r *upRun) step(s supervisor.Step) (bool, error) {
 			return true, r.child.Release()
 		}
 	case stepCredentials:
-		if _, err := r.mergePlane(); err != nil {
-			r.say("warning: the plane's credentials were renewed, but not in your kubeconfig: %v", err)
-		}
+		// The plane's process has merged them, as it does after --detach.
 	case stepWarning:
 		r.say("warning: %s", s.Detail)
 	default:

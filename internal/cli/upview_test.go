@@ -1,13 +1,33 @@
 package cli
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+
+	"slipway.dev/slipway/internal/statedir"
 	"slipway.dev/slipway/internal/supervisor"
 	"slipway.dev/slipway/internal/terminal"
 )
+
+func TestUp_LeavesRenewedCredentialsToThePlanesProcess(t *testing.T) {
+	t.Parallel()
+	a, path := kubeconfigApp(t, foreign)
+	dir := t.TempDir()
+	if err := clientcmd.WriteToFile(*admin("https://127.0.0.1:6443"), statedir.AdminKubeconfig(dir)); err != nil {
+		t.Fatal(err)
+	}
+	r := &upRun{app: a, dir: dir, opts: upOptions{choose: true}}
+	if over, err := r.step(supervisor.Step{Name: stepCredentials, Detail: "renewed"}); over || err != nil {
+		t.Fatalf("it ended: %v", err)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != foreign {
+		t.Errorf("a context that the user removed came back, or was selected again: %v\n%s", err, content)
+	}
+}
 
 func TestUp_ShowsTheStepThatIsAtWorkAndHowLong(t *testing.T) {
 	t.Parallel()
