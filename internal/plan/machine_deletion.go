@@ -24,6 +24,11 @@ type MachineDeletionFacts struct {
 	// NodeExists says whether there is such a Node: False also when none has the Machine's provider ID, Unknown when the
 	// cluster could not be asked.
 	NodeExists Tri
+	// NodeFailed says that the cluster was asked about the Node, or to delete it, just now and in vain: it refused, or
+	// several Nodes may be meant.
+	NodeFailed bool
+	// SilentSince is since when the cluster has answered nothing at all; zero while it answers, or was not asked yet.
+	SilentSince time.Time
 
 	// PreDrainHooks and PreTerminateHooks are the hook annotations that are present.
 	PreDrainHooks, PreTerminateHooks []string
@@ -37,9 +42,8 @@ type MachineDeletionFacts struct {
 	PreDrainStarted, DrainStarted, VolumeWaitStarted, PreTerminateStarted time.Time
 
 	// Drained says whether the Node is drained, and VolumesDetached whether its volumes are detached; Unknown when that was
-	// not tried yet or failed. DrainMessage and VolumeMessage say what is waited for.
-	Drained, VolumesDetached    Tri
-	DrainMessage, VolumeMessage string
+	// not tried yet or failed.
+	Drained, VolumesDetached Tri
 
 	// Infrastructure and Bootstrap are what the Machine's references name.
 	Infrastructure, Bootstrap External
@@ -91,6 +95,8 @@ type MachineDeletionPlan struct {
 	GiveUpAt time.Time
 	// NodeLeft says why the Node is neither drained nor deleted; empty when it is.
 	NodeLeft string
+	// NodeGivenUp says that NodeLeft is no decision but a failure: the Node was to be deleted.
+	NodeGivenUp bool
 }
 
 // MachineDeletion decides the next step of the deletion of a Machine. Every wait is for something named; those for the
@@ -107,7 +113,11 @@ func MachineDeletion(f MachineDeletionFacts, now time.Time) MachineDeletionPlan 
 			return p
 		}
 	}
-	return MachineDeletionPlan{Step: FinishMachine, Reason: clusterv1.DeletionCompletedReason, Message: "Deletion completed", NodeLeft: why}
+	p := MachineDeletionPlan{Step: FinishMachine, Reason: clusterv1.DeletionCompletedReason, Message: "Deletion completed", NodeLeft: why}
+	if nodeAllowed && f.NodeExists != False {
+		p.NodeGivenUp, p.NodeLeft = true, "it could not be deleted within nodeDeletionTimeoutSeconds"
+	}
+	return p
 }
 
 // DeleteNodeAllowed decides whether the deletion of a Machine touches its Node (drains and deletes it), and says why it
@@ -153,13 +163,29 @@ func (f MachineDeletionFacts) nodeTimeout() time.Duration {
 	return f.NodeTimeout
 }
 
+// nodeGivenUp reports whether the deletion stops caring for the Node. Time alone does not decide it, since the steps before
+// may have used it up: what is given up was tried, or its cluster has been silent for as long.
+func nodeGivenUp(f MachineDeletionFacts, now time.Time) bool {
+	tried := f.NodeFailed || f.NodeExists == Unknown && over(f.SilentSince, f.nodeTimeout(), now)
+	return tried && over(f.DeletedAt, f.nodeTimeout(), now)
+}
+
+// nodeGiveUpAt is when nodeGivenUp becomes true if nothing else changes; zero for never.
+func nodeGiveUpAt(f MachineDeletionFacts) time.Time {
+	from := f.DeletedAt
+	if f.NodeExists == Unknown && f.SilentSince.After(from) {
+		from = f.SilentSince
+	}
+	return until(from, f.nodeTimeout())
+}
+
 // findNode looks for a Node that may have registered while the Machine was already going; without it such a Node would
 // stay behind.
 func findNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
-	due := allowed && f.Node == "" && f.NodeExists == Unknown && f.PreTerminateStarted.IsZero() && !over(f.DeletedAt, f.nodeTimeout(), now)
+	due := allowed && f.Node == "" && f.NodeExists == Unknown && f.PreTerminateStarted.IsZero() && !nodeGivenUp(f, now)
 	return MachineDeletionPlan{
 		Step: FindNode, Reason: clusterv1.DeletingReason, Message: "Looking for the Node of the Machine",
-		GiveUpAt: until(f.DeletedAt, f.nodeTimeout()),
+		GiveUpAt: nodeGiveUpAt(f),
 	}, due
 }
 
@@ -180,7 +206,7 @@ func drainNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDele
 	due := allowed && !f.ExcludeDrain && f.Drained != True && nodeWorkPossible(f) && !over(f.DrainStarted, f.DrainTimeout, now)
 	return MachineDeletionPlan{
 		Step: Drain, Start: f.DrainStarted.IsZero(), Reason: clusterv1.MachineDeletingDrainingNodeReason,
-		Message: orElse(f.DrainMessage, "Draining Node "+f.Node), GiveUpAt: untilFrom(f.DrainStarted, now, f.DrainTimeout),
+		Message: "Draining Node " + f.Node, GiveUpAt: untilFrom(f.DrainStarted, now, f.DrainTimeout),
 	}, due
 }
 
@@ -188,7 +214,7 @@ func waitVolumes(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDe
 	due := allowed && !f.ExcludeVolumeDetach && f.VolumesDetached != True && nodeWorkPossible(f) && !over(f.VolumeWaitStarted, f.VolumeTimeout, now)
 	return MachineDeletionPlan{
 		Step: WaitVolumes, Start: f.VolumeWaitStarted.IsZero(), Reason: clusterv1.MachineDeletingWaitingForVolumeDetachReason,
-		Message: orElse(f.VolumeMessage, "Waiting for the volumes of Node "+f.Node+" to be detached"), GiveUpAt: untilFrom(f.VolumeWaitStarted, now, f.VolumeTimeout),
+		Message: "Waiting for the volumes of Node " + f.Node + " to be detached", GiveUpAt: untilFrom(f.VolumeWaitStarted, now, f.VolumeTimeout),
 	}, due
 }
 
@@ -214,12 +240,12 @@ func deleteBootstrap(f MachineDeletionFacts, _ bool, _ time.Time) (MachineDeleti
 }
 
 // deleteNode deletes the Node last, when no kubelet can register it again. It is given up some time after the deletion of
-// the Machine began, so that a cluster that never answers does not keep the Machine for ever.
+// the Machine began, but not untried, so that a cluster that never answers does not keep the Machine for ever.
 func deleteNode(f MachineDeletionFacts, allowed bool, now time.Time) (MachineDeletionPlan, bool) {
-	due := allowed && f.NodeExists != False && !over(f.DeletedAt, f.nodeTimeout(), now)
+	due := allowed && f.NodeExists != False && !nodeGivenUp(f, now)
 	return MachineDeletionPlan{
 		Step: DeleteNode, Reason: clusterv1.MachineDeletingDeletingNodeReason, Message: "Deleting Node " + orElse(f.Node, "of the Machine"),
-		GiveUpAt: until(f.DeletedAt, f.nodeTimeout()),
+		GiveUpAt: nodeGiveUpAt(f),
 	}, due
 }
 

@@ -20,6 +20,11 @@ func dying() MachineDeletionFacts {
 		Infrastructure: object("SimMachine"), Bootstrap: object("KubeadmConfig")}
 }
 
+// silentSince has the cluster answer nothing since then.
+func silentSince(second int) func(*MachineDeletionFacts) {
+	return func(f *MachineDeletionFacts) { f.NodeExists, f.SilentSince = Unknown, at(second) }
+}
+
 func TestMachineDeletion_NextStep(t *testing.T) {
 	t.Parallel()
 	finishedNode := func(f *MachineDeletionFacts) { f.Drained, f.VolumesDetached = True, True }
@@ -61,15 +66,29 @@ func TestMachineDeletion_NextStep(t *testing.T) {
 		{"no kubeconfig", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) { f.KubeconfigGone = true }}, 0, DeleteInfrastructure, "kubeconfig"},
 		{"no Node", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) { f.Node, f.NodeExists = "", False }}, 0, DeleteInfrastructure, "no Node"},
 		{"nobody knows of a Node: look", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) { f.Node, f.NodeExists = "", Unknown }}, 0, FindNode, ""},
-		{"a dead cluster does not hold for ever", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) { f.Node, f.NodeExists = "", Unknown }}, 10, DeleteInfrastructure, ""},
-		{"nor does one in which no Node was ever seen", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) {
-			f.Node, f.NodeExists, f.NodeTimeout = "", Unknown, 0
+		{"a dead cluster does not hold for ever", []func(*MachineDeletionFacts){silentSince(-60), func(f *MachineDeletionFacts) { f.Node = "" }}, 10, DeleteInfrastructure, ""},
+		{"nor does one in which no Node was ever seen", []func(*MachineDeletionFacts){silentSince(-60), func(f *MachineDeletionFacts) {
+			f.Node, f.NodeTimeout = "", 0
 		}}, 10, DeleteInfrastructure, ""},
+		{"nor one that cannot tell which Node is meant", []func(*MachineDeletionFacts){func(f *MachineDeletionFacts) {
+			f.Node, f.NodeExists, f.NodeFailed = "", Unknown, true
+		}}, 10, DeleteInfrastructure, ""},
+		{"a cluster that has been silent for a moment is waited for, however late it is", []func(*MachineDeletionFacts){silentSince(95), func(f *MachineDeletionFacts) {
+			f.Node = ""
+		}}, 100, FindNode, ""},
 		{"without bound only a Node that was seen is waited for", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) {
-			f.NodeExists, f.NodeTimeout = Unknown, 0
+			f.NodeExists, f.NodeTimeout, f.SilentSince = Unknown, 0, epoch
 		}}, 1e6, DeleteNode, ""},
 		{"a Node that registered late is deleted", []func(*MachineDeletionFacts){gone, func(f *MachineDeletionFacts) { f.Infrastructure.Exists = False }}, 5, DeleteNode, ""},
-		{"the Node is given up", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) { f.NodeExists = Unknown }}, 10, FinishMachine, ""},
+		{"the Node is given up with its cluster", []func(*MachineDeletionFacts){finishedNode, gone, silentSince(0)}, 10, FinishMachine, "Seconds"},
+		{"not while the cluster was silent for less than the time", []func(*MachineDeletionFacts){finishedNode, gone, silentSince(95)}, 104, DeleteNode, ""},
+		{"not before it was asked", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) { f.NodeExists = Unknown }}, 1e6, DeleteNode, ""},
+		{"a Node is tried to be deleted, however late it is", []func(*MachineDeletionFacts){finishedNode, gone}, 1e6, DeleteNode, ""},
+		{"tried in vain, in time", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) { f.NodeFailed = true }}, 9, DeleteNode, ""},
+		{"tried in vain, and late", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) { f.NodeFailed = true }}, 10, FinishMachine, "Seconds"},
+		{"tried in vain without bound", []func(*MachineDeletionFacts){finishedNode, gone, func(f *MachineDeletionFacts) {
+			f.NodeFailed, f.NodeTimeout = true, 0
+		}}, 1e6, DeleteNode, ""},
 		{"no references", []func(*MachineDeletionFacts){finishedNode, func(f *MachineDeletionFacts) {
 			f.Infrastructure, f.Bootstrap, f.NodeExists = External{}, External{}, False
 		}}, 0, FinishMachine, ""},
@@ -81,7 +100,7 @@ func TestMachineDeletion_NextStep(t *testing.T) {
 			change(&f)
 		}
 		p := MachineDeletion(f, at(tt.now))
-		if p.Step != tt.want || !strings.Contains(p.NodeLeft, tt.left) || tt.left == "" && p.NodeLeft != "" || p.Reason == "" || p.Message == "" {
+		if p.Step != tt.want || !strings.Contains(p.NodeLeft, tt.left) || tt.left == "" && p.NodeLeft != "" || p.NodeGivenUp != (tt.left == "Seconds") || p.Reason == "" || p.Message == "" {
 			t.Errorf("%s: %s %+v; want %s, Node left because of %q", tt.name, p.Step, p, tt.want, tt.left)
 		}
 	}
@@ -135,6 +154,9 @@ func TestMachineDeletion_AlwaysEnds(t *testing.T) {
 		f.PreTerminateHooks = rapid.SampledFrom([][]string{nil, {"a"}}).Draw(t, "pre-terminate")
 		f.Infrastructure.Exists, f.Bootstrap.Exists = tri.Draw(t, "infrastructure"), tri.Draw(t, "bootstrap")
 		answers := rapid.Bool().Draw(t, "answers")
+		if !answers {
+			f.SilentSince = epoch
+		}
 		now, last := epoch, MachineDeletionStep(0)
 		for range 100 {
 			p := MachineDeletion(f, now)
@@ -187,6 +209,7 @@ func answer(f MachineDeletionFacts, p MachineDeletionPlan, now time.Time, cluste
 		if clusterAnswers {
 			f.NodeExists = False
 		}
+		f.NodeFailed = !clusterAnswers
 	case FinishMachine:
 	}
 	return f

@@ -60,6 +60,8 @@ type Reconciler struct {
 	// names none.
 	SyncLabel, SyncAnnotation func(key string) bool
 
+	// began is when this process began to look.
+	began     time.Time
 	externals *contract.Watches
 	applier   *apply.Applier
 	settling  *apply.Settle[types.NamespacedName]
@@ -79,7 +81,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
 	opts.MaxConcurrentReconciles = max(opts.MaxConcurrentReconciles, workers)
-	r.applier = apply.New(r.Client, fieldManager)
+	r.began, r.applier = r.Now(), apply.New(r.Client, fieldManager)
 	r.settling, r.written, r.lanes = apply.NewSettle[types.NamespacedName](r.Settle), newWritten(), newLanes(remoteLanes)
 	if err := addIndexes(mgr); err != nil {
 		return err

@@ -142,14 +142,26 @@ func (r *Reconciler) step(ctx context.Context, w *world, f *plan.MachineDeletion
 	case plan.DeleteNode:
 		return r.deleteNode(ctx, w, f)
 	case plan.FinishMachine:
-		removed, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, w.machine, clusterv1.MachineFinalizer)
-		w.finished = err == nil
-		if removed {
-			r.written.note(w.machine)
-		}
-		return false, err
+		return false, r.finish(ctx, w, f)
 	}
 	return false, nil
+}
+
+// finish lets the Machine go, and tells what of it stays for good.
+func (r *Reconciler) finish(ctx context.Context, w *world, f *plan.MachineDeletionFacts) error {
+	removed, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, w.machine, clusterv1.MachineFinalizer)
+	if err != nil {
+		return err
+	}
+	w.finished = true
+	if removed {
+		r.written.note(w.machine)
+	}
+	if w.deletion.plan.NodeGivenUp {
+		r.tell(w, corev1.EventTypeWarning, events.FailedDeleteNode, events.DeleteNode, "Node %s is left behind, since %s",
+			orElse(f.Node, "of the Machine, if there is one,"), w.deletion.plan.NodeLeft)
+	}
+	return nil
 }
 
 // wait waits for what the plan names, not longer than its bound; zero waits for an event.
@@ -185,6 +197,8 @@ func (r *Reconciler) deletionFacts(ctx context.Context, w *world) (plan.MachineD
 		DeletedAt:       m.DeletionTimestamp.Time,
 		ClusterDeleting: w.cluster == nil || !w.cluster.DeletionTimestamp.IsZero(),
 		Node:            m.Status.NodeRef.Name, NodeExists: w.node.exists,
+		// Without a provider ID no answer of the cluster can tell the Node.
+		NodeFailed: w.node.exists == plan.Unknown && (w.node.err != nil || w.providerID() == ""), SilentSince: r.silentSince(w.node.connection),
 		PreDrainHooks:     hooks(m, clusterv1.PreDrainDeleteHookAnnotationPrefix),
 		PreTerminateHooks: hooks(m, clusterv1.PreTerminateDeleteHookAnnotationPrefix),
 		DrainTimeout:      seconds(m.Spec.Deletion.NodeDrainTimeoutSeconds),
@@ -208,6 +222,19 @@ func (r *Reconciler) deletionFacts(ctx context.Context, w *world) (plan.MachineD
 	var err error
 	f.KubeconfigGone, err = r.kubeconfigGone(ctx, w)
 	return f, err
+}
+
+// silentSince is when the cluster answered last; zero while it answers, or when it was not asked yet. One that has not
+// answered since this process began counts as silent since then.
+func (r *Reconciler) silentSince(s remote.Status) time.Time {
+	switch {
+	case s.ConsecutiveFailures == 0:
+		return time.Time{}
+	case s.EverConnected():
+		return s.LastProbeSuccess
+	default:
+		return r.began
+	}
 }
 
 func seconds(n *int32) time.Duration {
@@ -289,7 +316,7 @@ func (r *Reconciler) kubeconfigGone(ctx context.Context, w *world) (bool, error)
 func (r *Reconciler) deleteNode(ctx context.Context, w *world, f *plan.MachineDeletionFacts) (more bool, err error) {
 	if w.node.node == nil {
 		w.deletion.plan.Message += ": " + whyNoNode(w)
-		return false, w.wait(time.Second)
+		return false, w.waitForCluster()
 	}
 	workload, leave, err := r.enter(ctx, w)
 	if err != nil {
@@ -301,10 +328,12 @@ func (r *Reconciler) deleteNode(ctx context.Context, w *world, f *plan.MachineDe
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.node.node.Name}}
 	err = workload.Delete(ctx, node, client.Preconditions{UID: &w.node.node.UID})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		w.deletion.trouble = true
-		w.deletion.plan.Message += ": " + stable(err)
-		r.tellTrouble(w, events.FailedDeleteNode, events.DeleteNode)
-		return false, w.wait(time.Second)
+		r.trouble(ctx, w, err, events.FailedDeleteNode, events.DeleteNode)
+		f.NodeFailed = true
+		if plan.MachineDeletion(*f, w.now).Step != plan.DeleteNode {
+			return true, nil // That was the last try.
+		}
+		return false, w.waitForCluster()
 	}
 	f.NodeExists = plan.False
 	return true, nil

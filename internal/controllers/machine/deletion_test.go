@@ -223,6 +223,41 @@ func TestDeletion_GoesOnWithoutTheWorkloadCluster(t *testing.T) {
 	}
 }
 
+// The time to delete a Node may be over before its turn comes: nothing but the end of the infrastructure decides when.
+func TestDeletion_DeletesTheNodeHoweverLongTheInfrastructureTakes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker", func(m *clusterv1.Machine) { m.Spec.Deletion.NodeDeletionTimeoutSeconds = new(int32(1)) })
+	held(w, "worker")
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		if since := time.Since(m.DeletionTimestamp.Time); since < 3*time.Second {
+			return fmt.Errorf("it is being deleted since %s only", since)
+		}
+		return deleting(m, clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, "")
+	})
+	release(w, "worker")
+	w.untilGone(w, m)
+	w.untilGone(w.workload, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}})
+}
+
+// A Node that cannot be deleted is tried until its time is over, and somebody is told of it.
+func TestDeletion_TellsOfANodeThatStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker", func(m *clusterv1.Machine) {
+		m.Spec.Deletion = clusterv1.MachineDeletionSpec{
+			NodeDrainTimeoutSeconds: new(int32(1)), NodeVolumeDetachTimeoutSeconds: new(int32(1)), NodeDeletionTimeoutSeconds: new(int32(3)),
+		}
+	})
+	w.must(w.served.SetReachable(false))
+	w.must(w.Delete(t.Context(), m))
+	w.untilGone(w, m)
+	w.untilTold(m, "FailedDeleteNode", "Node worker is left behind")
+}
+
 // What lets a Machine go without its Node may happen after its cluster has fallen silent, which makes no more events.
 func TestDeletion_NoticesThatNobodyServesTheNodeAnyMore(t *testing.T) {
 	t.Parallel()

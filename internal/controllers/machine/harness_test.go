@@ -315,6 +315,23 @@ func (w *world) untilGone(c client.Client, obj client.Object) {
 	})
 }
 
+// untilTold waits for an Event about a Machine that says so.
+func (w *world) untilTold(m *clusterv1.Machine, reason, part string) {
+	w.Helper()
+	planetest.Eventually(w, func(ctx context.Context) error {
+		list := &corev1.EventList{}
+		if err := w.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.InvolvedObject.Name == m.Name && e.Reason == reason && strings.Contains(e.Message, part) {
+				return nil
+			}
+		}
+		return fmt.Errorf("nobody is told %s: %s, among %d Events", reason, part, len(list.Items))
+	})
+}
+
 func describe(obj client.Object) any {
 	if m, ok := obj.(*clusterv1.Machine); ok {
 		return fmt.Sprintf("%+v", m.Status.Conditions)
