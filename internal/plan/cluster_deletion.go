@@ -54,8 +54,6 @@ func (e External) gone() bool { return !e.Referenced || e.Exists == False }
 
 // ClusterDeletionFacts is everything that decides the next step of the deletion of a Cluster.
 type ClusterDeletionFacts struct {
-	// HookPending says that a before-delete hook has not answered yet.
-	HookPending bool
 	// Descendants are the workers and Machines of the Cluster; meaningless unless DescendantsRead is True.
 	Descendants     []Descendant
 	DescendantsRead Tri
@@ -68,10 +66,8 @@ type ClusterDeletionStep int8
 
 // The steps of deleting a Cluster, in their order.
 const (
-	// WaitBeforeDeleteHook: a hook has not answered.
-	WaitBeforeDeleteHook ClusterDeletionStep = iota
 	// DeleteWorkers: delete the workers, wait for them.
-	DeleteWorkers
+	DeleteWorkers ClusterDeletionStep = iota
 	// DeleteControlPlane: delete the control plane, wait for it.
 	DeleteControlPlane
 	// DeleteClusterInfrastructure: delete the infrastructure, wait for it.
@@ -96,9 +92,6 @@ type ClusterDeletionPlan struct {
 // ClusterDeletion decides what a Cluster that is being deleted deletes next, and what it waits for: workers, then the
 // control plane, then the infrastructure. What could not be read counts as still there.
 func ClusterDeletion(f ClusterDeletionFacts) ClusterDeletionPlan {
-	if f.HookPending {
-		return ClusterDeletionPlan{Step: WaitBeforeDeleteHook, Reason: clusterv1.ClusterDeletingWaitingForBeforeDeleteHookReason, Message: "Waiting for the BeforeClusterDelete hook"}
-	}
 	if f.DescendantsRead != True {
 		return ClusterDeletionPlan{Step: DeleteWorkers, Reason: clusterv1.ClusterDeletingWaitingForWorkersDeletionReason, Message: "Waiting for the workers to be listed"}
 	}

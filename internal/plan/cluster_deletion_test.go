@@ -29,7 +29,6 @@ func TestClusterDeletion_InOrder(t *testing.T) {
 		object bool
 		says   string
 	}{
-		{"a hook first", func(f *ClusterDeletionFacts) { f.HookPending = true }, WaitBeforeDeleteHook, nil, false, "hook"},
 		{"workers, owners first", func(f *ClusterDeletionFacts) { f.Descendants = []Descendant{alone, machine, set, md, pool, cpMachine} },
 			DeleteWorkers, []string{"pool", "md", "alone"}, false, "MachinePool pool and MachineDeployment md and MachineSet md-x and Machines alone, md-x-1"},
 		{"asked once, then waited for", func(f *ClusterDeletionFacts) { f.Descendants = []Descendant{going(md), going(set), machine} }, DeleteWorkers, nil, false, "MachineDeployment md"},
@@ -89,7 +88,7 @@ func TestClusterDeletion_AlwaysEnds(t *testing.T) {
 				f.Infrastructure = answerObject(f.Infrastructure, MachineDeletionPlan{DeleteObject: p.DeleteObject})
 			case DeleteControlPlane:
 				f.ControlPlane = answerObject(f.ControlPlane, MachineDeletionPlan{DeleteObject: p.DeleteObject})
-			case DeleteWorkers, WaitBeforeDeleteHook:
+			case DeleteWorkers:
 				f.DescendantsRead = True
 			}
 			f.Descendants = answerDescendants(f, p)

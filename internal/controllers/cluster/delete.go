@@ -63,7 +63,7 @@ func (r *Reconciler) step(ctx context.Context, w *world, objects map[descendantK
 		return r.remove(ctx, w, w.infra)
 	case plan.FinishCluster:
 		return r.finish(ctx, w)
-	case plan.WaitBeforeDeleteHook, plan.DeleteWorkers:
+	case plan.DeleteWorkers:
 	}
 	return nil
 }
