@@ -93,10 +93,7 @@ func (r *running) start(ctx context.Context, begin time.Time) error {
 	r.opts.report("storage", r.state.Path, begin)
 
 	step := time.Now()
-	if err := r.dropUnbornStore(); err != nil {
-		return err
-	}
-	if r.etcd, err = startEtcd(ctx, r.state, r.opts.Log); err != nil {
+	if err := r.startStore(ctx); err != nil {
 		return err
 	}
 	r.opts.report("etcd", "3.7", step)
@@ -158,17 +155,23 @@ func (r *running) listenAPI() (net.Listener, error) {
 	return ln, r.state.Save()
 }
 
-// dropUnbornStore removes what a first start left that was killed before its store was ready. Nothing can have been written to
-// it, since the API server gets its port later; and etcd would wait for ever on a log that lacks its only member.
-func (r *running) dropUnbornStore() error {
-	if r.state.Record.APIPort != 0 {
-		return nil
+// startStore starts etcd. Nobody can write to the store before this returns: the API server gets its port later.
+func (r *running) startStore(ctx context.Context) error {
+	if err := r.state.BeginStore(); err != nil {
+		return cannotStartStore(err, r.state)
 	}
-	store := r.state.Join(statedir.StoreName)
-	if err := os.RemoveAll(store); err != nil {
-		return fault.New(err, "cannot start the store", err.Error(), store, "run as the user that owns the state directory")
+	var err error
+	if r.etcd, err = startEtcd(ctx, r.state, r.opts.Log); err != nil {
+		return err
+	}
+	if err := r.state.StoreStarted(); err != nil {
+		return cannotStartStore(err, r.state)
 	}
 	return nil
+}
+
+func cannotStartStore(err error, s *statedir.Dir) *fault.Error {
+	return fault.New(err, "cannot start the store", err.Error(), s.Join(statedir.StoreName), "run as the user that owns the state directory, on a disk with room")
 }
 
 // recordVersion notes, once all has been brought up to it, that this version wrote the state.

@@ -56,7 +56,8 @@ func snapshotBeforeUpgrade(s *statedir.Dir, version string, now time.Time) error
 	}
 	err = errors.Join(statedir.Archive(tmp, s.Path, nil, 0), tmp.Sync(), tmp.Close())
 	if err == nil {
-		err = os.Rename(tmp.Name(), filepath.Join(dir, name))
+		// Only when it is on the disk, the state is noted to have its snapshot.
+		err = errors.Join(os.Rename(tmp.Name(), filepath.Join(dir, name)), statedir.SyncDir(dir), statedir.SyncDir(s.Path))
 	}
 	if err != nil {
 		return fault.New(errors.Join(err, os.Remove(tmp.Name())), "cannot keep a snapshot of the state before the upgrade", err.Error(), dir,

@@ -32,7 +32,10 @@ func (s *Dir) restore(version string, from Source) error {
 	tmp := s.Join(restoring)
 	err := buildRestored(tmp, version, from)
 	if err == nil {
-		err = os.Rename(tmp, s.Join(restored))
+		// From the rename on it counts as whole, so that it must be so on the disk before.
+		if err = errors.Join(syncTree(tmp), os.Rename(tmp, s.Join(restored))); err != nil {
+			err = cannotWrite(err, s.Path)
+		}
 	}
 	if err != nil {
 		return errors.Join(fault.As(err, "cannot restore the backup", "use another backup"), os.RemoveAll(tmp))
@@ -67,7 +70,8 @@ func buildRestored(tmp, version string, from Source) error {
 	return os.Remove(snapshot)
 }
 
-// finishRestore moves the parts of a restored state to their places.
+// finishRestore moves the parts of a restored state to their places. That the rename to restored is on the disk before the
+// parts of it leave, and they before it goes, is what the two syncs are for.
 func (s *Dir) finishRestore() error {
 	entries, err := os.ReadDir(s.Join(restored))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,12 +80,18 @@ func (s *Dir) finishRestore() error {
 	if err != nil {
 		return err
 	}
+	if err := SyncDir(s.Path); err != nil {
+		return err
+	}
 	for _, e := range entries {
 		if err := os.Rename(s.Join(restored, e.Name()), s.Join(e.Name())); err != nil {
 			return err
 		}
 	}
-	return os.Remove(s.Join(restored))
+	if err := errors.Join(SyncDir(s.Path), SyncDir(s.Join(restored))); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(s.Join(restored)), SyncDir(s.Path))
 }
 
 // mustBeEmpty makes sure that there is nothing that a restore would overwrite.

@@ -52,6 +52,9 @@ type Record struct {
 	Created time.Time `json:"created"`
 	// APIPort is the API server's remembered port, 0 before the first start.
 	APIPort int `json:"apiPort,omitempty"`
+	// StoreUnborn is true from before the store starts for the first time until it has: until then, nothing can have been
+	// written to it.
+	StoreUnborn bool `json:"storeUnborn,omitempty"`
 	// WebhookPort is the webhooks' remembered port.
 	WebhookPort int `json:"webhookPort,omitempty"`
 }
@@ -222,23 +225,6 @@ func ReadRecord(dir string) (*Record, error) {
 		return nil, fmt.Errorf("parse state.json: %w", err)
 	}
 	return r, nil
-}
-
-// WriteFile replaces a file by one with mode 0600, through a synced temporary file and a rename.
-func WriteFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // FreeBytes is the space that an ordinary user may still fill on the disk of dir.
