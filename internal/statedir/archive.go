@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"slipway.dev/slipway/internal/fault"
 )
 
@@ -29,8 +31,24 @@ const (
 // archived are the parts of a state directory that an archive holds besides the store. Logs and sockets are left out.
 var archived = []string{recordName, "pki", "sim"}
 
+// ArchiveStopped writes the state directory of a plane that does not run to w, and keeps one from starting until that is done.
+// Its error is InUse when a plane runs, or is about to.
+func ArchiveStopped(w io.Writer, dir string) (err error) {
+	// Shared, as by those who only ask whether a plane runs.
+	lock := flock.New(lockFile(dir), flock.SetPermissions(0o600))
+	held, err := lock.TryRLock()
+	if err != nil {
+		return fmt.Errorf("lock the state: %w", err)
+	}
+	if !held {
+		return InUse(dir)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	return Archive(w, dir, nil, 0)
+}
+
 // Archive writes a state directory to w. With a snapshot (of size bytes) the store's directory is left out; without one
-// the plane must not be running.
+// the caller holds the state's lock.
 func Archive(w io.Writer, dir string, snapshot io.Reader, size int64) error {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)

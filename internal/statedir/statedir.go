@@ -101,7 +101,7 @@ func lockDir(dir string) (*Dir, error) {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, fault.New(err, "cannot lock the state directory", err.Error(), dir, "run as the user that owns it")
 	case !held:
-		return nil, InUse(dir)
+		return nil, taken(dir)
 	}
 	s := &Dir{Path: dir, lock: lock}
 	// Before anything else, so that those who find the lock held learn by whom.
@@ -109,6 +109,14 @@ func lockDir(dir string) (*Dir, error) {
 		return nil, errors.Join(unwritable(err, dir), s.Close())
 	}
 	return s, nil
+}
+
+// taken is the error for a state directory whose lock somebody has: a plane, or a backup of a stopped one.
+func taken(dir string) *fault.Error {
+	if _, running := Running(dir); running {
+		return InUse(dir)
+	}
+	return fault.New(nil, "cannot start the management plane", "its state is in use: a backup of it is being made", dir, "wait for the backup to end, then: slipway up")
 }
 
 // InUse is the error for a state directory that a running plane holds.
