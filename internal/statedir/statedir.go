@@ -71,10 +71,11 @@ type Dir struct {
 // Open makes or opens the state directory, takes its lock and checks that this Slipway version may use it. Its errors are
 // *fault.Error.
 //
-// With a Source, its backup is restored into the directory first, which must be empty.
+// A directory that holds something else is refused as it is. With a Source, its backup is restored into the directory first,
+// which must be empty.
 func Open(dir, version string, from Source) (*Dir, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fault.New(err, "cannot make the state directory", err.Error(), dir, "slipway up --state-dir DIR with a directory that you may write")
+	if err := makeOurs(dir); err != nil {
+		return nil, err
 	}
 	if err := onlyOwner(dir); err != nil {
 		return nil, fault.New(err, "cannot use the state directory", err.Error(), dir, "run as the user that owns it")
@@ -176,9 +177,6 @@ func (s *Dir) check(version string) error {
 	record, err := ReadRecord(s.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, statErr := os.Stat(s.Join("etcd")); statErr == nil {
-			return fault.New(err, "cannot read the state", "state.json is missing beside an existing store", s.Path, "restore the file, or: slipway up --from FILE into a new --state-dir")
-		}
 		s.Record = Record{Format: stateFormat, Version: version, Created: time.Now().UTC()}
 		return s.Save()
 	case err != nil:
@@ -256,12 +254,37 @@ func onlyOwner(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// MakeLogDir makes the state directory and the directory of its logs, both for the owner alone.
+// makeOurs makes the state directory, or makes sure that one which is there is a state directory.
+func makeOurs(dir string) error {
+	if err := mustBeOurs(dir); err != nil {
+		return err
+	}
+	err := os.Mkdir(dir, 0o700)
+	switch {
+	case err == nil:
+		err = SyncDir(filepath.Dir(dir))
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist):
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return unmakable(err, dir)
+	}
+	return nil
+}
+
+func unmakable(err error, dir string) error {
+	return fault.New(err, "cannot make the state directory", err.Error(), dir, "slipway up --state-dir DIR with a directory that you may write")
+}
+
+// MakeLogDir makes the state directory and the directory of its logs, both for the owner alone. Like Open, it refuses a
+// directory that holds something else.
 func MakeLogDir(dir string) error {
-	for _, d := range []string{dir, filepath.Dir(LogFile(dir))} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return fault.New(err, "cannot make the state directory", err.Error(), d, "slipway up --state-dir DIR with a directory that you may write")
-		}
+	if err := makeOurs(dir); err != nil {
+		return err
+	}
+	logs := filepath.Dir(LogFile(dir))
+	if err := os.MkdirAll(logs, 0o700); err != nil {
+		return unmakable(err, logs)
 	}
 	return nil
 }

@@ -163,6 +163,31 @@ func TestUp_NamesWhoHasItsPort(t *testing.T) {
 	}
 }
 
+func TestUp_LeavesADirectoryOfSomethingElseAsItIs(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.dir = filepath.Join(u.home, "theirs")
+	if err := os.Mkdir(u.dir, 0o755); err != nil { //nolint:gosec // That is the point.
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(u.dir, "notes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"up", "--detach"}, {"plane"}} {
+		text := u.slipway(append(args, "--state-dir", u.dir)...)
+		if text.code == 0 || !strings.Contains(text.stderr, "notes") {
+			t.Errorf("%v: exit code %d\n%s", args, text.code, text.stderr)
+		}
+	}
+	info, err := os.Stat(u.dir)
+	if err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if entries, err := os.ReadDir(u.dir); err != nil || len(entries) != 1 {
+		t.Errorf("it holds %v, %v", entries, err)
+	}
+}
+
 func TestUp_ASecondPlaneWorksBesideTheFirst(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
