@@ -13,7 +13,9 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"slipway.dev/slipway/internal/fault"
@@ -49,10 +51,16 @@ type leaf struct {
 
 func leaves(listen string) []leaf {
 	ips := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	if ip := net.ParseIP(listen); ip != nil && !ip.IsLoopback() && !ip.IsUnspecified() {
-		ips = append(ips, ip)
-	}
 	names := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+	addr, err := netip.ParseAddr(listen)
+	switch {
+	case err == nil && !addr.IsUnspecified():
+		if ip := net.IP(addr.WithZone("").AsSlice()); !slices.ContainsFunc(ips, ip.Equal) {
+			ips = append(ips, ip)
+		}
+	case err != nil && listen != "" && !slices.Contains(names, listen):
+		names = append(names, listen) // The kubeconfig names the host as it was given.
+	}
 	return []leaf{
 		{name: "apiserver", subject: pkix.Name{CommonName: "slipway-apiserver"}, usage: x509.ExtKeyUsageServerAuth, dns: names, ips: ips},
 		{name: "webhook/tls", subject: pkix.Name{CommonName: "slipway-webhook"}, usage: x509.ExtKeyUsageServerAuth, dns: []string{"localhost"}, ips: ips},
@@ -182,6 +190,11 @@ func (p *pki) fresh(l leaf, now time.Time) bool {
 	}
 	for _, ip := range l.ips {
 		if cert.VerifyHostname(ip.String()) != nil {
+			return false
+		}
+	}
+	for _, name := range l.dns {
+		if !slices.Contains(cert.DNSNames, name) {
 			return false
 		}
 	}

@@ -1,0 +1,68 @@
+package plane
+
+import (
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"slipway.dev/slipway/internal/statedir"
+)
+
+// stopped is a plane whose parts a test starts.
+func stopped(t *testing.T, dir, listen string) *running {
+	t.Helper()
+	s, err := statedir.Open(dir, "v0.1.0", statedir.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := &running{opts: Options{StateDir: dir, Listen: listen}, state: s}
+	if r.pki, err = openPKI(s, listen, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCertificate_IsForWhatThePlaneListensOn(t *testing.T) {
+	t.Parallel()
+	for _, listen := range []string{"127.0.0.1", "127.0.0.2", "0.0.0.0", "192.0.2.7", "2001:db8::7", "localhost", "plane.example", "plane.example."} {
+		t.Run(listen, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			stopped(t, dir, "127.0.0.1").mustClose(t)
+			// Another address than that of the last start.
+			r := stopped(t, dir, listen)
+			b, err := os.ReadFile(r.pki.file("apiserver.crt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cert, err := parseCert(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			host, _, err := net.SplitHostPort(r.endpoint()[len("https://"):])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cert.VerifyHostname(host); err != nil {
+				t.Error(err)
+			}
+			if renewed, err := r.pki.renew(listen, time.Now()); renewed || err != nil {
+				t.Errorf("it is renewed again: %t, %v", renewed, err)
+			}
+		})
+	}
+}
+
+// mustClose gives up the state before the test ends.
+func (r *running) mustClose(t *testing.T) {
+	t.Helper()
+	if err := r.state.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
