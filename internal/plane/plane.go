@@ -35,6 +35,8 @@ type running struct {
 	hold  hold
 	// beside ends when what Options.Start started has ended; nil when nothing was started.
 	beside <-chan error
+	// stale tells that certificates were renewed and the kubeconfig was not; warned, that renew has failed and said so.
+	stale, warned bool
 }
 
 // Run starts a plane and keeps it until ctx ends, then stops it in order. It changes the process's working directory to
@@ -271,17 +273,31 @@ func (r *running) upkeep() error {
 		r.opts.report("warning", fmt.Sprintf("only %d MiB are free on the disk of %s: no clusters and machines are created until there are %d; the plane stops below %d MiB",
 			free>>20, r.state.Path, statedir.MinFree>>20, statedir.StopFree>>20), time.Now())
 	}
+	r.renew(time.Now())
+	return nil
+}
 
-	renewed, err := r.pki.renew(r.opts.Listen, time.Now())
-	if err == nil && renewed {
+// renew renews certificates in time, and the kubeconfig with them. What fails is tried again the next time.
+func (r *running) renew(now time.Time) {
+	renewed, err := r.pki.renew(r.opts.Listen, now)
+	// One certificate may be renewed although another was not.
+	r.stale = r.stale || renewed
+	if err == nil && r.stale {
 		err = r.writeKubeconfig()
 	}
 	if err != nil {
-		r.opts.report("warning", err.Error(), time.Now())
-	} else if renewed {
-		r.opts.report("credentials", statedir.AdminKubeconfig(r.state.Path), time.Now())
+		// Not every few seconds until it works again.
+		if !r.warned {
+			r.opts.report("warning", err.Error(), now)
+		}
+		r.warned = true
+		return
 	}
-	return nil
+	r.warned = false
+	if r.stale {
+		r.stale = false
+		r.opts.report("credentials", statedir.AdminKubeconfig(r.state.Path), now)
+	}
 }
 
 // close stops what was started, in reverse order. The context that everything runs on has ended already.

@@ -3,8 +3,12 @@ package plane
 import (
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
 
 	"slipway.dev/slipway/internal/statedir"
 )
@@ -26,6 +30,43 @@ func stopped(t *testing.T, dir, listen string) *running {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func TestRenew_WritesTheKubeconfigAgainUntilItIsWritten(t *testing.T) {
+	t.Parallel()
+	r := stopped(t, t.TempDir(), "127.0.0.1")
+	var said []string
+	r.opts.Report = func(s Step) { said = append(said, s.Name) }
+	config := statedir.AdminKubeconfig(r.state.Path)
+	// A directory that is not empty is not replaced by a file.
+	if err := os.MkdirAll(filepath.Join(config, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(leafLife * 3 / 4)
+	r.renew(later)
+	r.renew(later)
+	if !slices.Equal(said, []string{"warning"}) {
+		t.Errorf("while it cannot be written: %v", said)
+	}
+	if err := os.RemoveAll(config); err != nil {
+		t.Fatal(err)
+	}
+	r.renew(later)
+	r.renew(later)
+	if !slices.Equal(said, []string{"warning", "credentials"}) {
+		t.Errorf("when it can be: %v", said)
+	}
+	got, err := clientcmd.LoadFromFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(r.pki.file("admin.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.AuthInfos["slipway"].ClientCertificateData) != string(want) {
+		t.Error("it holds another certificate")
+	}
 }
 
 func TestCertificate_IsForWhatThePlaneListensOn(t *testing.T) {
