@@ -25,7 +25,8 @@ import (
 // apiServer is a running generic control plane.
 type apiServer struct {
 	loopback *rest.Config
-	done     <-chan error
+	// done delivers why the API server ended, once, and is closed then: whoever waits later sees that it ended too.
+	done <-chan error
 }
 
 // admissionPlugins are the plugins that act on the kinds this plane serves; everything about pods is off.
@@ -70,10 +71,18 @@ func startAPIServer(ctx context.Context, s *statedir.Dir, ln net.Listener, gate 
 	if err != nil {
 		return nil, fmt.Errorf("prepare the API server: %w", err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- prepared.Run(ctx) }()
-	api := &apiServer{loopback: rest.CopyConfig(loopback), done: done}
+	api := serve(ctx, rest.CopyConfig(loopback), prepared.Run)
 	return api, api.waitServing(ctx)
+}
+
+// serve runs an API server until ctx ends.
+func serve(ctx context.Context, loopback *rest.Config, run func(context.Context) error) *apiServer {
+	done := make(chan error, 1)
+	go func() {
+		done <- run(ctx)
+		close(done)
+	}()
+	return &apiServer{loopback: loopback, done: done}
 }
 
 func apiServerOptions(ctx context.Context, s *statedir.Dir, ln net.Listener) (options.CompletedOptions, error) {

@@ -249,7 +249,6 @@ func (r *running) keep(ctx context.Context) error {
 		case err := <-r.etcd.Err():
 			return statedir.Diagnose(err.Error(), r.state.Path, "etcd: "+err.Error())
 		case err := <-r.api.done:
-			r.api.done = nil
 			return fault.New(err, "the management plane stopped", "its API server ended", r.endpoint(), "slipway logs plane")
 		case err := <-r.beside:
 			r.beside = nil
@@ -309,7 +308,7 @@ func (r *running) close() error {
 	if r.house != nil {
 		r.house.wait()
 	}
-	if r.api != nil && r.api.done != nil {
+	if r.api != nil {
 		<-r.api.done
 	}
 	if r.etcd != nil {

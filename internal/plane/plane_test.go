@@ -1,6 +1,8 @@
 package plane
 
 import (
+	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"slipway.dev/slipway/internal/statedir"
@@ -105,5 +108,26 @@ func (r *running) mustClose(t *testing.T) {
 	t.Helper()
 	if err := r.state.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestClose_EndsWhenTheAPIServerNeverServed(t *testing.T) {
+	t.Parallel()
+	r := stopped(t, t.TempDir(), "127.0.0.1")
+	broken := errors.New("it cannot run")
+	// Nobody listens there.
+	r.api = serve(t.Context(), &rest.Config{Host: "http://127.0.0.1:1"}, func(context.Context) error { return broken })
+	if err := r.api.waitServing(t.Context()); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- r.close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for ever")
 	}
 }
