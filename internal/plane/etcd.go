@@ -43,7 +43,9 @@ const etcdSocket = "etcd.sock"
 
 // startEtcd starts a single-member etcd that listens on unix sockets in the working directory, which must be the state
 // directory: socket paths are limited to 107 bytes, state directories are not.
-func startEtcd(ctx context.Context, s *statedir.Dir, log io.Writer) (*embed.Etcd, error) {
+//
+// The store refuses writes above quota bytes.
+func startEtcd(ctx context.Context, s *statedir.Dir, quota int64, log io.Writer) (*embed.Etcd, error) {
 	for _, sock := range []string{etcdSocket, "etcd-peer.sock"} {
 		if err := os.Remove(s.Join(sock)); err != nil && !os.IsNotExist(err) {
 			return nil, fault.New(err, "cannot start the store", err.Error(), s.Join(sock), "run as the user that owns the state directory")
@@ -63,7 +65,7 @@ func startEtcd(ctx context.Context, s *statedir.Dir, log io.Writer) (*embed.Etcd
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewCore(encoder, zapcore.AddSync(log), zapcore.WarnLevel)))
 	cfg.TickMs, cfg.ElectionMs = uint(etcdTick.Milliseconds()), uint(etcdElection.Milliseconds())
-	cfg.QuotaBackendBytes = etcdQuota
+	cfg.QuotaBackendBytes = quota
 	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = etcdSnapshotCount, etcdSnapshotCatchUpEntries
 	cfg.BootstrapDefragThresholdMegabytes = etcdDefragAbove
 

@@ -29,6 +29,8 @@ type running struct {
 	state *statedir.Dir
 	pki   *pki
 	etcd  *embed.Etcd
+	// quota is the size in bytes at which the store refuses writes.
+	quota int64
 	api   *apiServer
 	house *housekeeping
 	gate  gate
@@ -37,6 +39,8 @@ type running struct {
 	beside <-chan error
 	// stale tells that certificates were renewed and the kubeconfig was not; warned, that renew has failed and said so.
 	stale, warned bool
+	// fullness is what was said last of how full the store is.
+	fullness string
 }
 
 // Run starts a plane and keeps it until ctx ends, then stops it in order. It changes the process's working directory to
@@ -60,7 +64,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	r := &running{opts: opts, state: s}
+	r := &running{opts: opts, state: s, quota: etcdQuota}
 	// Everything below runs on a context of its own, so that the parts can be stopped in order.
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -163,13 +167,30 @@ func (r *running) startStore(ctx context.Context) error {
 		return cannotStartStore(err, r.state)
 	}
 	var err error
-	if r.etcd, err = startEtcd(ctx, r.state, r.opts.Log); err != nil {
+	if r.etcd, err = startEtcd(ctx, r.state, r.quota, r.opts.Log); err != nil {
 		return err
 	}
 	if err := r.state.StoreStarted(); err != nil {
 		return cannotStartStore(err, r.state)
 	}
-	return nil
+	return r.makeRoom(ctx)
+}
+
+// makeRoom sees to it that a store which is full, or nearly so, can be written again.
+func (r *running) makeRoom(ctx context.Context) error {
+	fits, err := makeRoom(ctx, r.etcd.Server, r.quota)
+	if fits || err != nil {
+		return err
+	}
+	// All of it is objects. To delete some takes writes too, so that it gets room for them beyond its limit.
+	r.etcd.Close()
+	size := r.etcd.Server.Backend().Size()
+	r.quota = size + max(size/10, leastRoom)
+	if r.etcd, err = startEtcd(ctx, r.state, r.quota, r.opts.Log); err != nil {
+		return err
+	}
+	_, err = makeRoom(ctx, r.etcd.Server, r.quota)
+	return err
 }
 
 func cannotStartStore(err error, s *statedir.Dir) *fault.Error {
@@ -261,7 +282,7 @@ func (r *running) keep(ctx context.Context) error {
 	}
 }
 
-// upkeep renews certificates in time and watches the disk. Its error ends the plane.
+// upkeep renews certificates in time and watches the disk and the store. Its error ends the plane.
 func (r *running) upkeep() error {
 	free, err := statedir.FreeBytes(r.state.Path)
 	if err == nil && free < statedir.StopFree {
@@ -271,6 +292,12 @@ func (r *running) upkeep() error {
 	if was := r.hold.low.Swap(low); low && !was {
 		r.opts.report("warning", fmt.Sprintf("only %d MiB are free on the disk of %s: no clusters and machines are created until there are %d; the plane stops below %d MiB",
 			free>>20, r.state.Path, statedir.MinFree>>20, statedir.StopFree>>20), time.Now())
+	}
+	if text := fullness(r.etcd.Server, r.quota); text != r.fullness {
+		r.fullness = text
+		if text != "" {
+			r.opts.report("warning", text, time.Now())
+		}
 	}
 	r.renew(time.Now())
 	return nil

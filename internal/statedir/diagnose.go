@@ -19,7 +19,7 @@ type symptom struct {
 var symptoms = []symptom{
 	{"no space left on device", "the disk of the state directory is full", "free some space (nothing that was acknowledged is lost), then: slipway up"},
 	{"disk quota exceeded", "the disk quota of this user is used up", "free some space, then: slipway up"},
-	{"mvcc: database space exceeded", "the store has reached its size limit of 4 GiB", "delete clusters that are not needed, then: slipway up"},
+	{"mvcc: database space exceeded", "the store has reached its size limit of 4 GiB", "slipway up, which makes room; then delete clusters that are not needed"},
 	{"walpb: crc mismatch", "the write-ahead log of the store is corrupt", "slipway up --from FILE with your last backup, into a new --state-dir"},
 	{"file is not a database", "the store's file is corrupt", "slipway up --from FILE with your last backup, into a new --state-dir"},
 	{"invalid database", "the store's file is corrupt", "slipway up --from FILE with your last backup, into a new --state-dir"},
