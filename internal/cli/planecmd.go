@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -28,6 +32,9 @@ func planeCommand(a *app) *cobra.Command {
 				return err
 			}
 			err := a.env.RunPlane(cmd.Context(), opts)
+			if cmd.Context().Err() != nil && isTornDown(err) {
+				return nil // It was asked to stop before it was ready, which is no fault.
+			}
 			if err != nil {
 				supervisor.NewReporter().Fail(fault.As(err, "the management plane stopped", "slipway logs plane"))
 			}
@@ -41,6 +48,18 @@ func planeCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&opts.Controllers, "controllers", true, "run the controllers")
 	cmd.Flags().StringVar(&opts.WriteTrace, "trace-writes", "", "unix socket that is told of each write of a controller and must answer (for tests)")
 	return cmd
+}
+
+// isTornDown tells whether an error, and each of several, comes of a start that was ended: of its context, or of a part that
+// had gone when another asked for it.
+func isTornDown(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what it wraps is looked at below
+		return !slices.ContainsFunc(several.Unwrap(), func(one error) bool { return !isTornDown(one) })
+	}
+	if next := errors.Unwrap(err); next != nil {
+		return isTornDown(next)
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, http.ErrServerClosed)
 }
 
 // renewPlane writes a plane's new credentials into the kubeconfig that --kubeconfig names, which `slipway up` gives with its

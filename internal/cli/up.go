@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,8 +62,11 @@ type upRun struct {
 	opts  upOptions
 	dir   string
 	child *supervisor.Child
-	ready bool
-	open  openStep
+	// begun says that the plane has told of a step, ready that it is ready.
+	begun, ready bool
+	// stopping says that it was asked to stop, killed that it was not given the time to.
+	stopping, killed bool
+	open             openStep
 }
 
 func (a *app) up(ctx context.Context, opts upOptions) error {
@@ -176,7 +180,6 @@ func planeReady(ctx context.Context, dir string) error {
 
 // follow prints the plane's steps until it is ready (detached) or has ended.
 func (r *upRun) follow(ctx context.Context, signals <-chan os.Signal) error {
-	stopping := false
 	r.open.begin(r.app)
 	defer r.open.over()
 	for {
@@ -186,7 +189,11 @@ func (r *upRun) follow(ctx context.Context, signals <-chan os.Signal) error {
 		case step, open := <-r.child.Steps():
 			r.open.report.Close()
 			if !open {
-				return r.ended(ctx, stopping)
+				return r.ended(ctx)
+			}
+			r.begun = true
+			if r.stopping && step.Name == stepReady {
+				continue // It had no time yet to see that it is to stop.
 			}
 			done, err := r.step(step)
 			if err != nil || done {
@@ -194,42 +201,56 @@ func (r *upRun) follow(ctx context.Context, signals <-chan os.Signal) error {
 			}
 		case <-signals:
 			r.open.over()
-			if err := r.stop(stopping); err != nil {
+			if err := r.stop(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return err
 			}
-			stopping = true
 		}
 	}
 }
 
 // stop asks the plane to end; the second time it is killed.
-func (r *upRun) stop(again bool) error {
-	if again {
+func (r *upRun) stop() error {
+	if r.stopping {
+		r.killed = true
 		r.say("Killing the plane. Its state survives that.")
 		return r.child.Kill()
 	}
+	r.stopping = true
 	r.say("Stopping the plane; Ctrl-C again kills it.")
 	return r.child.Stop()
 }
 
-func (r *upRun) ended(ctx context.Context, stopping bool) error {
+func (r *upRun) ended(ctx context.Context) error {
 	err := r.child.Wait()
-	var known *fault.Error
-	if r.opts.detach && errors.As(err, &known) && known.Code == statedir.CodeInUse {
+	known, _ := errors.AsType[*fault.Error](err)
+	if r.opts.detach && !r.stopping && known != nil && known.Code == statedir.CodeInUse {
 		return r.alreadyRunning(ctx, 0) // Another slipway up was a moment faster.
 	}
-	if stopping {
-		r.say("The plane is down. Its state stays in %s.", r.tilde(r.dir))
-		return nil
+	if r.stopping && (r.killed || !r.begun || !r.ready && diedMute(known)) {
+		err = nil // Our signal ended it: libraries that are stopped while they start end the process.
 	}
 	if err != nil {
-		return fault.As(err, "the management plane stopped", r.withStateDir("logs plane", r.dir))
+		err = fault.As(err, "the management plane stopped", r.withStateDir("logs plane", r.dir))
 	}
-	if !r.ready {
+	switch {
+	case r.stopping && !r.ready:
+		r.say("The plane is down. Its state stays in %s.", r.tilde(r.dir))
+		return &exitError{code: exitInterrupted, err: err}
+	case err != nil:
+		return err
+	case r.stopping:
+		r.say("The plane is down. Its state stays in %s.", r.tilde(r.dir))
+	case !r.ready:
 		return fault.New(nil, "cannot start the management plane", "it ended before it was ready", r.dir, r.withStateDir("logs plane", r.dir))
+	default:
+		r.say("The plane was stopped. Its state stays in %s.", r.tilde(r.dir))
 	}
-	r.say("The plane was stopped. Its state stays in %s.", r.tilde(r.dir))
 	return nil
+}
+
+// diedMute tells whether a plane ended without a reason that it, or its log, could tell.
+func diedMute(e *fault.Error) bool {
+	return e != nil && strings.Contains(e.Cause, "without saying why")
 }
 
 // step prints a step of the plane and tells whether the command has done what it was asked for.
