@@ -7,20 +7,25 @@ import (
 	"slipway.dev/slipway/internal/fault"
 )
 
-// planeOfContext is the state directory of the plane that the context in use leads to, as far as the kubeconfig tells.
-func (a *app) planeOfContext() (string, bool) {
+// contextMark is the name of the context in use, and whose it says that it is; empty when there is none, or it says nothing.
+func (a *app) contextMark() (name, mark string) {
 	loaded, name, err := a.clientConfig()
 	if err != nil {
-		return "", false
+		return "", ""
 	}
 	raw, err := loaded.RawConfig()
 	if err != nil || raw.Contexts[name] == nil {
-		return "", false
+		return "", ""
 	}
-	mark := ""
 	if cluster := raw.Clusters[raw.Contexts[name].Cluster]; cluster != nil {
 		mark = markOf(cluster)
 	}
+	return name, mark
+}
+
+// planeOfContext is the state directory of the plane that the context in use leads to, as far as the kubeconfig tells.
+func (a *app) planeOfContext() (string, bool) {
+	name, mark := a.contextMark()
 	if dir, found := strings.CutPrefix(mark, planeMark); found {
 		return dir, true
 	}

@@ -25,80 +25,116 @@ import (
 	"slipway.dev/slipway/internal/view"
 )
 
+// localPlane is what is known of the process of the plane on a state directory.
+type localPlane struct {
+	dir string
+	// meant tells whether the context in use is that plane's: what is known of its process says nothing about another's.
+	meant   bool
+	running bool
+	// pid is 0 when the process is not known, begun zero when nobody knows when it was started.
+	pid   int
+	begun time.Time
+}
+
+func (a *app) localPlane(dir string) localPlane {
+	l := localPlane{dir: dir, meant: !a.usesAnother(dir)}
+	if !l.meant {
+		return l
+	}
+	l.pid, l.running = statedir.Running(dir)
+	// A plane that begins is not known by its process id yet; what a dying one leaves is made anew by every start.
+	path := statedir.CrashFile(dir)
+	if l.pid != 0 {
+		path = fmt.Sprintf("/proc/%d", l.pid)
+	}
+	if info, err := os.Stat(path); err == nil {
+		l.begun = info.ModTime()
+	}
+	return l
+}
+
+// starting tells whether the plane may become ready yet.
+func (l localPlane) starting(now time.Time) bool {
+	return l.running && !l.begun.IsZero() && now.Sub(l.begun) < otherStart
+}
+
 // planeStatus asks whether the management cluster is ready, and adds what is known of a local plane's process.
 func (a *app) planeStatus(ctx context.Context, dir string) statusPart {
-	p := statusPart{Name: "plane", State: view.Ready}
-	pid, local := statedir.Running(dir)
+	p := statusPart{Name: partPlane, State: view.Ready}
+	l := a.localPlane(dir)
 	if err := a.readyz(ctx); err != nil {
-		return a.notReady(p, dir, pid, local, err)
+		return a.notReady(p, l, err)
+	}
+	if !l.running {
+		p.Message = a.where()
+		return p
 	}
 	var facts []string
-	if local && a.usesPlane(dir) {
-		if record, err := statedir.ReadRecord(dir); err == nil {
-			facts = append(facts, record.Version)
-		}
-		if begun, ok := processStart(pid); ok {
-			facts = append(facts, "up "+humanAge(a.now().Sub(begun)))
-		}
-		if mib, ok := residentMiB(pid); ok {
-			facts = append(facts, fmt.Sprintf("%d MiB", mib))
-		}
-		if free, err := statedir.FreeBytes(dir); err == nil && free < statedir.MinFree {
-			p.State, p.Try = view.Stuck, "free some space on the disk of "+dir
-			facts = append(facts, fmt.Sprintf("only %d MiB free on its disk", free>>20))
-		}
-	} else {
-		facts = append(facts, a.where())
+	if record, err := statedir.ReadRecord(dir); err == nil {
+		facts = append(facts, record.Version)
+	}
+	if l.pid != 0 && !l.begun.IsZero() {
+		facts = append(facts, "up "+humanAge(a.now().Sub(l.begun)))
+	}
+	if mib, ok := residentMiB(l.pid); ok {
+		facts = append(facts, fmt.Sprintf("%d MiB", mib))
+	}
+	if free, err := statedir.FreeBytes(dir); err == nil && free < statedir.MinFree {
+		p.State, p.Try = view.Stuck, "free some space on the disk of "+dir
+		facts = append(facts, fmt.Sprintf("only %d MiB free on its disk", free>>20))
 	}
 	p.Message = strings.Join(facts, ", ")
 	return p
 }
 
 // notReady says why the management cluster does not answer: the local plane is down or starting, or it is another's.
-func (a *app) notReady(p statusPart, dir string, pid int, local bool, err error) statusPart {
-	p.State, p.Message, p.Try = view.Failed, a.shortError(err), a.withStateDir("up --detach", dir)
-	if other, known := a.planeOfContext(); known && a.usesAnother(dir) {
-		p.Try = a.withStateDir("up --detach", other)
-	}
-	begun, ok := processStart(pid)
+func (a *app) notReady(p statusPart, l localPlane, err error) statusPart {
+	p.State, p.Message = view.Failed, a.shortError(err)
 	switch {
-	case local && (!ok || a.now().Sub(begun) < otherStart):
-		p.State, p.Message, p.Try = view.Working, "starting", ""
-		if ok {
-			p.Message = fmt.Sprintf("process %d is starting, %s", pid, humanAge(a.now().Sub(begun)))
+	case !l.meant:
+		p.Try = a.planeRemedy("see that its API server runs, or choose another with --context")
+	case l.starting(a.now()):
+		p.State, p.Message = view.Working, "starting"
+		if l.pid != 0 {
+			p.Message = fmt.Sprintf("process %d is starting, %s", l.pid, humanAge(a.now().Sub(l.begun)))
 		}
-	case local:
-		p.Message = fmt.Sprintf("process %d runs, but is not ready: %s", pid, p.Message)
-		p.Try = a.withStateDir("logs plane", dir)
-	case !a.usesAnother(dir):
-		p.Message = "no plane runs on " + a.tilde(dir)
+	case l.running:
+		process := "a process"
+		if l.pid != 0 {
+			process = fmt.Sprintf("process %d", l.pid)
+		}
+		p.Message = fmt.Sprintf("%s runs, but is not ready: %s", process, p.Message)
+		p.Try = a.withStateDir("logs plane", l.dir)
+	default:
+		p.Message = "no plane runs on " + a.tilde(l.dir)
+		p.Try = a.withStateDir("up --detach", l.dir)
 	}
 	return p
 }
 
-// usesAnother tells whether the context in use leads elsewhere than to the plane of a state directory.
+// usesAnother tells whether the context in use leads elsewhere than to the plane of a state directory. Without a context that
+// is said to be there, that plane is meant.
 func (a *app) usesAnother(dir string) bool {
-	_, err := a.restConfig()
-	return err == nil && !a.usesPlane(dir)
+	if a.aimed != (scopeFlags{}) {
+		return false // Its state directory was named, and nothing else.
+	}
+	if _, err := a.restConfig(); err != nil {
+		return a.flags.context != "" && a.flags.context != a.planeContextOf(dir)
+	}
+	return !a.usesPlane(dir)
 }
 
-// usesPlane tells whether the context in use is that of the plane on a state directory.
+// usesPlane tells whether the context in use is that of the plane on a state directory, wherever that listens now.
 func (a *app) usesPlane(dir string) bool {
+	if _, mark := a.contextMark(); mark == a.planeOwner(dir).mark {
+		return true
+	}
 	config, err := a.restConfig()
 	if err != nil {
 		return false
 	}
 	admin, err := clientcmd.BuildConfigFromFlags("", statedir.AdminKubeconfig(dir))
 	return err == nil && admin.Host == config.Host
-}
-
-// processStart is when a process was started, from the age of its entry in /proc.
-func processStart(pid int) (time.Time, bool) {
-	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	if err != nil {
-		return time.Time{}, false
-	}
-	return info.ModTime(), true
 }
 
 func (a *app) readyz(ctx context.Context) error {
