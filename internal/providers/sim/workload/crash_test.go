@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -160,6 +161,29 @@ func TestFile_DamagedBeforeItsEndIsToldAndNotRead(t *testing.T) {
 	w.open()
 	if !w.cluster.Store().Created() {
 		t.Error("a lost file is not noticed")
+	}
+}
+
+func TestFile_WithADamagedLengthIsNotCutThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := len(w.content()) // where the next frame begins
+	for i := range 5 {
+		if _, err := w.cluster.Store().Put(configMap(fmt.Sprint(i), "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := w.content()
+	for name, length := range map[string]uint32{"none": 0, "one more": binary.LittleEndian.Uint32(whole[at:]) + 1, "beyond the end": 1 << 20, "beyond all bounds": 1 << 31} {
+		content := bytes.Clone(whole)
+		binary.LittleEndian.PutUint32(content[at:], length)
+		corrupt, ok := errors.AsType[*workload.CorruptError](w.loadFrom(content))
+		if !ok || corrupt.Offset != int64(at) {
+			t.Errorf("%s: opened with %v", name, corrupt)
+		}
+		if !bytes.Equal(w.content(), content) {
+			t.Errorf("%s: the damaged file was changed", name)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 //
 //	length uint32 │ crc32c uint32 │ operations…
 //
-// An operation is one byte and length-prefixed strings. Whatever follows the last whole frame is a torn tail and is cut off.
+// An operation is one byte and length-prefixed strings. What follows the last whole frame is a torn tail and is cut off. When
+// there are whole frames behind something that is none, that is damage: then nothing is cut.
 const (
 	journalMagic = "slipway-sim-workload-1\n"
 	frameHeader  = 8
@@ -39,8 +40,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// CorruptError says that a cluster's file is damaged before its end, which no crash does. The caller may remove the
-// file and rebuild the cluster.
+// CorruptError says that a cluster's file is damaged before its end, which no crash does, or that another version wrote what
+// this one does not know. The file is left as it is; the caller may set it aside and rebuild the cluster.
 type CorruptError struct {
 	Path   string
 	Offset int64
@@ -49,7 +50,7 @@ type CorruptError struct {
 
 // Error implements error.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("state file %s is damaged at byte %d: %s; remove it to have the cluster rebuilt", e.Path, e.Offset, e.Reason)
+	return fmt.Sprintf("state file %s is damaged at byte %d: %s; move it away to have the cluster rebuilt", e.Path, e.Offset, e.Reason)
 }
 
 // journal is the file of one cluster.
@@ -216,10 +217,8 @@ func replay(path string, data []byte, apply func(opCode, *reader) error) (int64,
 	for {
 		body, next, ok := frameAt(data, at)
 		if !ok {
-			if next > 0 {
-				if _, _, whole := frameAt(data, next); whole {
-					return 0, &CorruptError{Path: path, Offset: at, Reason: "checksum differs"}
-				}
+			if wholeAfter(data, at) {
+				return 0, &CorruptError{Path: path, Offset: at, Reason: "its length or its checksum is wrong, and more follows"}
 			}
 			return at, nil
 		}
@@ -238,7 +237,22 @@ func replay(path string, data []byte, apply func(opCode, *reader) error) (int64,
 	}
 }
 
-// frameAt returns the body of the frame at an offset. next is 0 when the frame is not all there.
+// wholeAfter tells whether a whole frame begins anywhere behind an offset. A damaged frame's own length does not tell where
+// the next one is.
+func wholeAfter(data []byte, at int64) bool {
+	for at++; at+frameHeader < int64(len(data)); at++ {
+		// The checksum takes time, and most of what is no frame has no operation there.
+		if code := opCode(data[at+frameHeader]); code < opPut || code > opReserve {
+			continue
+		}
+		if _, _, whole := frameAt(data, at); whole {
+			return true
+		}
+	}
+	return false
+}
+
+// frameAt returns the body of the frame at an offset.
 func frameAt(data []byte, at int64) (body []byte, next int64, ok bool) {
 	if at+frameHeader > int64(len(data)) {
 		return nil, 0, false

@@ -97,7 +97,7 @@ func NewServer(opts Options) (*Server, error) {
 var ErrOpen = errors.New("the cluster is already open")
 
 // Open loads a cluster's state and begins to serve it. Store.Created of the result tells whether there was any state.
-// A *CorruptError means that the file must be removed and the cluster rebuilt; a port that is taken is an error of net.
+// A *CorruptError means that the file must be set aside and the cluster rebuilt; a port that is taken is an error of net.
 func (s *Server) Open(key types.NamespacedName, cfg Config) (*Cluster, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

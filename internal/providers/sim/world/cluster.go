@@ -43,6 +43,8 @@ type Cluster struct {
 	world *World
 	place Place
 	dir   string
+	// aside is where load has put a file that it could not read.
+	aside string
 
 	mu       sync.Mutex        // guards what follows; it is not held while the API is served
 	file     *workload.Cluster // open as soon as there is something to remember
@@ -112,7 +114,7 @@ func (c *Cluster) load() error {
 	corrupt := &workload.CorruptError{}
 	if errors.As(err, &corrupt) {
 		// It is rebuilt from the machines' specs, as a lost file is.
-		return os.RemoveAll(c.dir)
+		return c.setAside(corrupt)
 	}
 	if err != nil {
 		return err

@@ -95,7 +95,7 @@ func (w *World) Cluster(p Place) (*Cluster, error) {
 	return c, nil
 }
 
-// Remove ends a cluster and deletes its file. A cluster that is not there is no error.
+// Remove ends a cluster and deletes its file, and the one that was set aside. A cluster that is not there is no error.
 func (w *World) Remove(p Place) error {
 	c, err := w.Cluster(p)
 	if err != nil {
@@ -108,6 +108,9 @@ func (w *World) Remove(p Place) error {
 		return err
 	}
 	if err := os.RemoveAll(c.dir); err != nil {
+		return err
+	}
+	if err := c.dropSetAside(""); err != nil {
 		return err
 	}
 	// The namespace's directory goes with its last cluster.
