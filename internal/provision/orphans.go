@@ -2,10 +2,12 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +27,16 @@ func (o Orphan) Parts() []*unstructured.Unstructured {
 	return slices.DeleteFunc([]*unstructured.Unstructured{o.Bootstrap, o.Infrastructure}, func(u *unstructured.Unstructured) bool {
 		return u == nil
 	})
+}
+
+// Discard deletes what there is of an orphan, if it is still as it was seen: a Machine that came meanwhile, whoever's, may
+// have taken it over.
+func (o Orphan) Discard(ctx context.Context, c client.Client) error {
+	var errs []error
+	for _, part := range o.Parts() {
+		errs = append(errs, removeUntouched(ctx, c, part.DeepCopy()))
+	}
+	return errors.Join(errs...)
 }
 
 // Search says where orphans are looked for.
@@ -82,7 +94,11 @@ func (s Search) each(ctx context.Context, reader client.Reader, gvk schema.Group
 	return nil
 }
 
+// owns reports whether the owner has made the object, and no Machine has taken it over.
 func (s Search) owns(u *unstructured.Unstructured) bool {
+	if metav1.GetControllerOfNoCopy(u) != nil {
+		return false
+	}
 	for _, ref := range u.GetOwnerReferences() {
 		if ref.UID == s.Owner {
 			return true

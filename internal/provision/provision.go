@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,9 +47,10 @@ type Made struct {
 	Bootstrap, Infrastructure, Machine *metav1.PartialObjectMetadata
 }
 
-// Make creates the objects, the Machine last, since its controller takes the others over. Where the API server refuses one, those that Make has made before it are taken away again, so that an owner
-// that tries for days leaves nothing behind. Where it is not known whether a write arrived, everything stays: the next
-// look tells.
+// Make creates the objects, the Machine last, since its controller takes the others over. An object that is there already
+// is left alone, whoever's it is: then the error is ErrTaken. Where the API server refuses an object, those that Make has
+// made before it are taken away again, so that an owner that tries for days leaves nothing behind. Where it is not known
+// whether a write arrived, everything stays: the next look tells.
 func (m *Maker) Make(ctx context.Context, o Objects) (Made, error) {
 	var made Made
 	var err error
@@ -58,11 +60,9 @@ func (m *Maker) Make(ctx context.Context, o Objects) (Made, error) {
 	if made.Infrastructure, err = m.makePart(ctx, o.Infrastructure); err != nil {
 		return Made{}, m.rollBack(ctx, made, err)
 	}
-	result, err := m.applier.Apply(ctx, nil, o.Machine)
-	if err != nil {
+	if made.Machine, err = Create(ctx, m.client, m.applier, o.Machine); err != nil {
 		return Made{}, m.rollBack(ctx, made, err)
 	}
-	made.Machine = result.Object
 	return made, nil
 }
 
@@ -70,11 +70,11 @@ func (m *Maker) makePart(ctx context.Context, u *unstructured.Unstructured) (*me
 	if u == nil {
 		return nil, nil
 	}
-	result, err := m.applier.ApplyObject(ctx, nil, u)
-	return result.Object, err
+	return createObject(ctx, m.client, m.applier.Manager(), u)
 }
 
-// rollBack deletes what was made if err says that the API server refused what came next.
+// rollBack deletes what was made if err says that the API server refused what came next. What somebody has written since
+// may be theirs, and stays: if it is not, it is an orphan.
 func (m *Maker) rollBack(ctx context.Context, made Made, err error) error {
 	if !apply.Refused(err) {
 		return err
@@ -84,7 +84,7 @@ func (m *Maker) rollBack(ctx context.Context, made Made, err error) error {
 		if part == nil {
 			continue
 		}
-		if gone := Remove(ctx, m.client, part); gone != nil {
+		if gone := removeUntouched(ctx, m.client, part); gone != nil && !apierrors.IsConflict(gone) {
 			errs = append(errs, gone)
 		}
 	}

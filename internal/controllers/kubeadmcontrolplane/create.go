@@ -56,9 +56,7 @@ func (r *Reconciler) sweep(ctx context.Context, s *scene) error {
 			s.begun, finish = &o, false
 			continue
 		}
-		for _, part := range o.Parts() {
-			errs = append(errs, provision.Remove(ctx, r.Client, part.DeepCopy()))
-		}
+		errs = append(errs, o.Discard(ctx, r.Client))
 	}
 	return errors.Join(errs...)
 }
@@ -108,32 +106,37 @@ func (r *Reconciler) grow(ctx context.Context, s *scene) error {
 	begun := provision.Orphan{}
 	if s.begun != nil {
 		begun = *s.begun
-	} else if begun.Name, s.refused = r.newName(s); s.refused != nil {
-		return s.refused
 	}
-	made, err := r.make(ctx, s, begun)
+	var made provision.Made
+	name, err := r.maker.Named(ctx, begun, s.naming(r.Random), func(o provision.Orphan) (err error) {
+		made, err = r.make(ctx, s, o)
+		return err
+	})
 	if err != nil {
-		r.doubt(s, err)
-		s.refused = errors.New(strings.ReplaceAll(err.Error(), begun.Name, "<machine>")) // A random name would make each try another message.
+		s.refused = errors.New(refusal(err, name))
 		r.Recorder.Eventf(s.kcp, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
-		return fmt.Errorf("create Machine %s: %w", begun.Name, err)
+		return fmt.Errorf("create Machine %s: %w", name, err)
 	}
 	r.tracker.Wrote(s.kcp.UID, made.Machine)
-	r.Recorder.Eventf(s.kcp, made.Machine, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create, "Created Machine %s", begun.Name)
+	r.Recorder.Eventf(s.kcp, made.Machine, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create, "Created Machine %s", name)
 	return r.keeper.Assume(s.metadata(), made.Bootstrap, made.Infrastructure)
 }
 
-// newName draws a name that no Machine of the control plane has.
-func (r *Reconciler) newName(s *scene) (string, error) {
-	for {
-		name, err := plan.MachineName(plan.NameFacts{
-			Template: s.kcp.Spec.MachineNaming.Template, Cluster: s.key.Name,
-			Owner: plan.KubeadmControlPlaneOwner, OwnerName: s.kcp.Name, Random: plan.RandomSuffix(r.Random),
-		})
-		if err != nil || s.machine(name) == nil {
-			return name, err
-		}
+// refusal is what to tell of a Machine that could not be made. The random name is taken out, which would else make each
+// try's message another one.
+func refusal(err error, name string) string {
+	if stall, ok := outcome.AsStall(err); ok {
+		return stall.Message
 	}
+	return strings.ReplaceAll(err.Error(), name, "<machine>")
+}
+
+// naming says how the control plane's Machines are named.
+func (s *scene) naming(pick func(n int) int) provision.Naming {
+	return provision.Naming{Namespace: s.kcp.Namespace, Pick: pick, Facts: plan.NameFacts{
+		Template: s.kcp.Spec.MachineNaming.Template, Cluster: s.key.Name,
+		Owner: plan.KubeadmControlPlaneOwner, OwnerName: s.kcp.Name,
+	}}
 }
 
 // make makes what is missing of one machine.
@@ -162,7 +165,11 @@ func (r *Reconciler) make(ctx context.Context, s *scene, begun provision.Orphan)
 		return provision.Made{}, err
 	}
 	objects.Machine = intent
-	return r.maker.Make(ctx, objects)
+	made, err := r.maker.Make(ctx, objects)
+	if err != nil {
+		r.doubt(s, err)
+	}
+	return made, err
 }
 
 // maker is the reference that bootstrap and infrastructure objects carry until the Machine takes them over.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,9 +51,7 @@ func (r *Reconciler) sortOut(ctx context.Context, s *scene, orphans []provision.
 			unfinished = append(unfinished, o)
 			continue
 		}
-		for _, part := range o.Parts() {
-			errs = append(errs, provision.Remove(ctx, r.Client, part.DeepCopy()))
-		}
+		errs = append(errs, o.Discard(ctx, r.Client))
 	}
 	return unfinished, errors.Join(errs...)
 }
@@ -79,16 +76,14 @@ func (r *Reconciler) create(ctx context.Context, s *scene, count int32, unfinish
 		var begun provision.Orphan
 		if i < len(unfinished) {
 			begun = unfinished[i]
-		} else if begun.Name, err = r.newName(s, made); err != nil {
-			s.refused = err
+		}
+		var name string
+		if name, err = r.maker.Named(ctx, begun, s.naming(r.Random), func(o provision.Orphan) error { return r.createOne(ctx, s, o) }); err != nil {
+			s.refused = errors.New(refusal(err, name))
+			err = fmt.Errorf("create Machine %s: %w", name, err)
 			break
 		}
-		if err = r.createOne(ctx, s, begun); err != nil {
-			s.refused = errors.New(refusal(err, begun.Name))
-			err = fmt.Errorf("create Machine %s: %w", begun.Name, err)
-			break
-		}
-		made = append(made, begun.Name)
+		made = append(made, name)
 	}
 	if len(made) > 0 {
 		r.Recorder.Eventf(s.set, nil, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create, "Created %s: %s",
@@ -100,17 +95,12 @@ func (r *Reconciler) create(ctx context.Context, s *scene, count int32, unfinish
 	return err
 }
 
-// newName draws a name that no Machine of the set has.
-func (r *Reconciler) newName(s *scene, made []string) (string, error) {
-	for {
-		name, err := plan.MachineName(plan.NameFacts{
-			Template: s.set.Spec.MachineNaming.Template, Cluster: s.set.Spec.ClusterName,
-			Owner: plan.MachineSetOwner, OwnerName: s.set.Name, Random: plan.RandomSuffix(r.Random),
-		})
-		if err != nil || s.machine(name) == nil && !slices.Contains(made, name) {
-			return name, err
-		}
-	}
+// naming says how the set's Machines are named.
+func (s *scene) naming(pick func(n int) int) provision.Naming {
+	return provision.Naming{Namespace: s.set.Namespace, Pick: pick, Facts: plan.NameFacts{
+		Template: s.set.Spec.MachineNaming.Template, Cluster: s.set.Spec.ClusterName,
+		Owner: plan.MachineSetOwner, OwnerName: s.set.Name,
+	}}
 }
 
 // createOne makes what is missing of one machine.
