@@ -130,8 +130,12 @@ func (r *Reconciler) bootstrap(seen *observed, booted time.Time) error {
 		return err
 	}
 	if rebuild {
+		fate := "was lost"
+		if aside := seen.world.SetAside(); aside != "" {
+			fate = "could not be read and was moved to " + aside
+		}
 		r.Recorder.Eventf(seen.sim, nil, corev1.EventTypeWarning, "Rebuilt", "Rebuild",
-			"The simulated cluster's file was lost; machine %s was rebuilt from its spec and bootstrap data", seen.sim.Name)
+			"The simulated cluster's file %s; machine %s was rebuilt from its spec and bootstrap data", fate, seen.sim.Name)
 	}
 	seen.record, seen.booted = record, true
 	r.power.forget(seen.sim.UID)
