@@ -144,6 +144,23 @@ func (r *Resolver) Get(ctx context.Context, ref clusterv1.ContractVersionedObjec
 	return r.get(ctx, kind, client.ObjectKey{Namespace: namespace, Name: ref.Name})
 }
 
+// Missing reports whether there is no object that a reference names, nor could be: the kind may not be installed at all.
+// Before something is done that rests on it, ask a Resolver that reads from the API server: a cache does not show yet
+// what was made a moment ago.
+func (r *Resolver) Missing(ctx context.Context, ref clusterv1.ContractVersionedObjectReference, namespace string) (bool, error) {
+	_, err := r.Get(ctx, ref, namespace)
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, ErrKindNotInstalled):
+		return true, nil
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		return true, nil
+	}
+	// Also a path that is not served, which says nothing of what is stored.
+	return false, err
+}
+
 func (r *Resolver) get(ctx context.Context, kind Kind, key client.ObjectKey) (*Object, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind.GroupVersionKind)

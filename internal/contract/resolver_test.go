@@ -27,6 +27,8 @@ type shelf struct {
 	crds    map[string]map[string]string
 	objects map[string]*unstructured.Unstructured
 	broken  error
+	// unserved is the answer about every object.
+	unserved error
 }
 
 func (s *shelf) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -42,6 +44,9 @@ func (s *shelf) Get(_ context.Context, key client.ObjectKey, obj client.Object, 
 		}
 		crd.Labels = labels
 		return nil
+	}
+	if s.unserved != nil {
+		return s.unserved
 	}
 	u, ok := s.objects[gvk.String()+" "+key.String()]
 	if !ok {
@@ -128,6 +133,36 @@ func TestGet_TellsAMissingObjectFromAMissingKind(t *testing.T) {
 			got, err := contract.NewResolver(row.shelf).Get(t.Context(), ref, "ns")
 			if (got != nil) != row.found || apierrors.IsNotFound(err) != row.notFound || !errors.Is(err, row.is) && row.is != nil {
 				t.Errorf("Get returned %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestMissing_IsOnlyWhatTheServerHasLookedFor(t *testing.T) {
+	t.Parallel()
+	ref := clusterv1.ContractVersionedObjectReference{APIGroup: infraGroup, Kind: "FooMachine", Name: "m"}
+	there := &unstructured.Unstructured{Object: map[string]any{"kind": "FooMachine", "metadata": map[string]any{"name": "m"}}}
+	installed := map[string]map[string]string{"foomachines." + infraGroup: {"cluster.x-k8s.io/v1beta2": "v1beta2"}}
+	objects := map[string]*unstructured.Unstructured{infraGroup + "/v1beta2, Kind=FooMachine ns/m": there}
+	unserved := apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Group: infraGroup, Resource: "foomachines"}, "m", "404 page not found", 0, true)
+	for _, row := range []struct {
+		name    string
+		shelf   *shelf
+		missing bool
+		fails   bool
+	}{
+		{name: "there", shelf: &shelf{crds: installed, objects: objects}},
+		{name: "no such object", shelf: &shelf{crds: installed}, missing: true},
+		{name: "no such kind", shelf: &shelf{}, missing: true},
+		{name: "a kind without a contract", shelf: &shelf{crds: map[string]map[string]string{"foomachines." + infraGroup: {}}}, fails: true},
+		{name: "a path that is not served", shelf: &shelf{crds: installed, unserved: unserved}, fails: true},
+		{name: "the API server is away", shelf: &shelf{broken: errors.New("broken")}, fails: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			missing, err := contract.NewResolver(row.shelf).Missing(t.Context(), ref, "ns")
+			if missing != row.missing || (err != nil) != row.fails {
+				t.Errorf("Missing returned %t, %v", missing, err)
 			}
 		})
 	}

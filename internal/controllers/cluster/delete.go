@@ -7,8 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,10 +30,10 @@ func (r *Reconciler) delete(ctx context.Context, w *world) error {
 	}
 	f, objects := w.descendantFacts()
 	var err error
-	if f.ControlPlane, err = r.externalFacts(ctx, w.controlPlane); err != nil {
+	if f.ControlPlane, err = r.externalFacts(ctx, w, w.controlPlane); err != nil {
 		return err
 	}
-	if f.Infrastructure, err = r.externalFacts(ctx, w.infra); err != nil {
+	if f.Infrastructure, err = r.externalFacts(ctx, w, w.infra); err != nil {
 		return err
 	}
 	w.deletion = plan.ClusterDeletion(f)
@@ -98,25 +96,22 @@ func (r *Reconciler) tell(w *world, reason, action, note string) {
 	r.Recorder.Eventf(w.cluster, nil, corev1.EventTypeNormal, reason, action, note)
 }
 
-// externalFacts are what the plan asks of an object. A kind that is not installed any more has no objects; the cache's
-// word is not enough for that.
-func (r *Reconciler) externalFacts(ctx context.Context, e external) (plan.External, error) {
+// externalFacts are what the plan asks of an object. The cache's word is not enough for one that is not there: nobody
+// would delete it later. A kind that is not installed any more has no objects.
+func (r *Reconciler) externalFacts(ctx context.Context, w *world, e external) (plan.External, error) {
 	f := plan.External{Referenced: e.ref.IsDefined(), Kind: e.ref.Kind, Name: e.ref.Name}
-	switch {
-	case e.object != nil:
+	if e.object != nil {
 		f.Exists, f.Deleting = plan.True, e.object.Deleting()
-	case e.err == nil:
-		f.Exists = plan.False
-	case e.notInstalled():
-		crd := &metav1.PartialObjectMetadata{}
-		crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-		err := r.APIReader.Get(ctx, client.ObjectKey{Name: contract.CRDName(e.ref.GroupKind())}, crd)
-		if apierrors.IsNotFound(err) {
-			f.Exists = plan.False
-		} else if err != nil {
-			return f, fmt.Errorf("look for the kind %s: %w", e.ref.Kind, err)
-		}
 	}
+	if !e.missing() && !e.notInstalled() {
+		return f, nil
+	}
+	missing, err := contract.NewResolver(r.APIReader).Missing(ctx, e.ref, w.cluster.Namespace)
+	if err != nil {
+		return f, fmt.Errorf("look for %s %s: %w", e.ref.Kind, e.ref.Name, err)
+	}
+	// One that is there after all is waited for until the cache shows it, which makes an event, and then deleted.
+	f.Exists, f.Deleting = plan.TriOf(!missing), !missing
 	return f, nil
 }
 

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,6 +125,36 @@ func TestDeletion_TakesMachinesThatNobodyElseWouldDelete(t *testing.T) {
 	w.untilGone(unlabelled)
 	w.untilGone(w.fake("Cluster", clusterName))
 	w.untilGone(w.fake("ControlPlane", clusterName))
+}
+
+// An object that was made a moment ago, and that the cache does not show yet, would be left behind for good.
+func TestDeletion_TakesWhatTheCacheDoesNotShowYet(t *testing.T) {
+	t.Parallel()
+	for role, reason := range map[string]string{
+		"Cluster":      clusterv1.ClusterDeletingWaitingForInfrastructureDeletionReason,
+		"ControlPlane": clusterv1.ClusterDeletingWaitingForControlPlaneDeletionReason,
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			lag := &planetest.Lag{}
+			w := newWorldBy(t, lag.Config(planetest.Config(t)), contract.V1Beta2)
+			c := &clusterv1.Cluster{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clusterName},
+				Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", clusterName), ControlPlaneRef: w.ref("ControlPlane", clusterName)},
+			}
+			w.must(w.Create(t.Context(), c))
+			w.until(func(c *clusterv1.Cluster) error {
+				return says(c, clusterv1.InfrastructureReadyCondition, metav1.ConditionFalse, clusterv1.ObjectDoesNotExistReason)
+			})
+			lag.Hold(strings.ToLower(w.kind(role)) + "s")
+			w.must(w.Create(t.Context(), w.fake(role, clusterName)))
+			w.must(w.Delete(t.Context(), c))
+			w.until(deleting(reason, w.kind(role)))
+			lag.Release()
+			w.untilGone(c)
+			w.untilGone(w.fake(role, clusterName))
+		})
+	}
 }
 
 func TestDeletion_OfAPausedClusterWaits(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -54,9 +55,15 @@ type world struct {
 
 func newWorld(t testing.TB, c contract.Version) *world {
 	t.Helper()
+	return newWorldBy(t, planetest.Config(t), c)
+}
+
+// newWorldBy is newWorld with a controller that reaches the plane by the config.
+func newWorldBy(t testing.TB, cfg *rest.Config, c contract.Version) *world {
+	t.Helper()
 	w := &world{TB: t, WithWatch: planetest.Client(t), namespace: planetest.Namespace(t), contract: c, writes: &atomic.Int64{}}
 	w.installFakes()
-	planetest.Manager(t, w.namespace, func(mgr ctrl.Manager) error {
+	planetest.ManagerFor(t, cfg, w.namespace, func(mgr ctrl.Manager) error {
 		clusters, err := remote.New(remote.Options{Reader: mgr.GetClient(), RetryFirst: 20 * time.Millisecond, RetryMost: 200 * time.Millisecond, ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 100 * time.Millisecond})
 		if err != nil {
 			return err

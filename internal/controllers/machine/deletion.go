@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
@@ -53,7 +52,7 @@ func (r *Reconciler) delete(ctx context.Context, w *world) error {
 		return err
 	}
 	for _, e := range []*external{&w.infra, &w.bootstrap} {
-		if err := r.confirmKind(ctx, e); err != nil {
+		if err := r.confirm(ctx, w, e); err != nil {
 			return err
 		}
 	}
@@ -85,22 +84,20 @@ func (r *Reconciler) rememberNode(ctx context.Context, w *world) error {
 	return r.patchSpec(ctx, w, next)
 }
 
-// confirmKind makes sure that a kind that the cache does not know is not installed. Then no object of it can be there, and
-// a Machine with a reference to it, such as a misspelt one, can go.
-func (r *Reconciler) confirmKind(ctx context.Context, e *external) error {
-	if !errors.Is(e.err, contract.ErrKindNotInstalled) {
+// confirm makes sure that an object that the cache does not know is not there: nobody would delete it later. A kind that is
+// not installed has no objects, so that a Machine with a reference to it, such as a misspelt one, can go.
+func (r *Reconciler) confirm(ctx context.Context, w *world, e *external) error {
+	if e.object != nil || !e.ref.IsDefined() || e.err != nil && !errors.Is(e.err, contract.ErrKindNotInstalled) {
 		return nil
 	}
-	crd := &metav1.PartialObjectMetadata{}
-	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	name := contract.CRDName(e.ref.GroupKind())
-	err := r.APIReader.Get(ctx, client.ObjectKey{Name: name}, crd)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("look for CustomResourceDefinition %s: %w", name, err)
+	missing, err := contract.NewResolver(r.APIReader).Missing(ctx, e.ref, w.machine.Namespace)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for %s %s: %w", e.ref.Kind, e.ref.Name, err)
+	case !missing:
+		return outcome.Quietly(lagLook, "CacheLags", "the cache does not show %s %s yet", e.ref.Kind, e.ref.Name)
 	}
-	if err != nil {
-		e.err = nil
-	}
+	e.err = nil
 	return nil
 }
 
@@ -158,7 +155,8 @@ func (r *Reconciler) finish(ctx context.Context, w *world, f *plan.MachineDeleti
 		r.written.note(w.machine)
 	}
 	if w.deletion.plan.NodeGivenUp {
-		r.tell(w, corev1.EventTypeWarning, events.FailedDeleteNode, events.DeleteNode, "Node %s is left behind, since %s",
+		// With the action of the tries before, this would be counted as one more of them and not be read.
+		r.tell(w, corev1.EventTypeWarning, events.FailedDeleteNode, events.Delete, "Node %s is left behind, since %s",
 			orElse(f.Node, "of the Machine, if there is one,"), w.deletion.plan.NodeLeft)
 	}
 	return nil
@@ -284,7 +282,7 @@ func (r *Reconciler) controlPlaneFacts(ctx context.Context, w *world, f *plan.Ma
 // controlPlane reads the control plane's object; nil when it does not exist.
 func (r *Reconciler) controlPlane(ctx context.Context, w *world, ref clusterv1.ContractVersionedObjectReference) (*contract.Object, error) {
 	e := r.observeExternal(ctx, ref, w.machine.Namespace)
-	if err := r.confirmKind(ctx, &e); err != nil {
+	if err := r.confirm(ctx, w, &e); err != nil {
 		return nil, err
 	}
 	return e.object, e.err

@@ -19,6 +19,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/planetest"
 )
 
 // controlPlane makes the Machine of a control plane, without which no Node is drained.
@@ -240,6 +241,42 @@ func TestDeletion_DeletesTheNodeHoweverLongTheInfrastructureTakes(t *testing.T) 
 	release(w, "worker")
 	w.untilGone(w, m)
 	w.untilGone(w.workload, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}})
+}
+
+// An object that was made a moment ago, and that the cache does not show yet, would be left behind for good.
+func TestDeletion_TakesWhatTheCacheDoesNotShowYet(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{"Machine", "Config"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			lag := &planetest.Lag{}
+			w := newWorldBy(t, lag.Config(planetest.Config(t)), contract.V1Beta2)
+			// Of the first Machine's objects the cache learns when it lists them.
+			w.until(w.machine("first"), func(m *clusterv1.Machine) error {
+				return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, clusterv1.NotReadyReason),
+					hasReason(m, clusterv1.BootstrapConfigReadyCondition, clusterv1.NotReadyReason))
+			})
+			lag.Hold(strings.ToLower(w.kind(role)) + "s")
+			m := w.machine("worker")
+			w.until(m, func(m *clusterv1.Machine) error {
+				if len(m.Finalizers) == 0 {
+					return errors.New("not claimed")
+				}
+				return nil
+			})
+			w.must(w.Delete(t.Context(), m))
+			w.until(m, func(m *clusterv1.Machine) error {
+				if m.Status.Phase != string(clusterv1.MachinePhaseDeleting) {
+					return errors.New("its phase is " + m.Status.Phase)
+				}
+				return nil
+			})
+			lag.Release()
+			w.untilGone(w, m)
+			w.untilGone(w, w.fake("Machine", "worker"))
+			w.untilGone(w, w.fake("Config", "worker"))
+		})
+	}
 }
 
 // A Node that cannot be deleted is tried until its time is over, and somebody is told of it.

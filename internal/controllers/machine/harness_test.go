@@ -59,6 +59,12 @@ type world struct {
 // newWorld makes a world whose providers keep the contract.
 func newWorld(t testing.TB, c contract.Version, change ...func(*machine.Reconciler)) *world {
 	t.Helper()
+	return newWorldBy(t, planetest.Config(t), c, change...)
+}
+
+// newWorldBy is newWorld with a controller that reaches the plane by the config.
+func newWorldBy(t testing.TB, cfg *rest.Config, c contract.Version, change ...func(*machine.Reconciler)) *world {
+	t.Helper()
 	w := &world{TB: t, WithWatch: planetest.Client(t), namespace: planetest.Namespace(t), contract: c, writes: &writes{}}
 	w.installFakes()
 	w.cluster = &clusterv1.Cluster{
@@ -70,7 +76,7 @@ func newWorld(t testing.TB, c contract.Version, change ...func(*machine.Reconcil
 	}
 	w.must(w.Create(t.Context(), w.cluster))
 	w.serve()
-	planetest.Manager(t, w.namespace, func(mgr ctrl.Manager) error {
+	planetest.ManagerFor(t, cfg, w.namespace, func(mgr ctrl.Manager) error {
 		clusters, err := remote.New(remote.Options{Reader: mgr.GetClient(), RetryFirst: 20 * time.Millisecond, RetryMost: 200 * time.Millisecond})
 		if err != nil {
 			return err
