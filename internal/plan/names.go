@@ -87,6 +87,10 @@ func shorten(name, random string) string {
 
 var subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
+// randomAction is how a template has to spell its random part: upstream asks for it letter by letter. Other forms, such as
+// {{ slice .random 0 1 }}, can leave so few names that Machines find none.
+const randomAction = "{{ .random }}"
+
 // CheckNameTemplate returns what is wrong with a name template; nil when it yields valid names that differ with .random.
 func CheckNameTemplate(text string, owner NameOwner) error {
 	f := NameFacts{Template: text, Cluster: "cluster", Owner: owner, OwnerName: "owner", Random: "bbbbb"}
@@ -100,7 +104,10 @@ func CheckNameTemplate(text string, owner NameOwner) error {
 		return err
 	}
 	if first == second {
-		return fmt.Errorf("name template %q gives every Machine the same name: add {{ .random }}", text)
+		return fmt.Errorf("name template %q gives every Machine the same name: add %s", text, randomAction)
+	}
+	if text != "" && !strings.Contains(text, randomAction) {
+		return fmt.Errorf("name template %q has .random in another form than %s: write it exactly so", text, randomAction)
 	}
 	if !subdomain.MatchString(first) {
 		return fmt.Errorf("name template %q gives names like %q, which Kubernetes does not accept: use lower case letters, digits, '-' and '.' only, and begin and end with a letter or digit", text, first)

@@ -36,12 +36,14 @@ func TestCheckNameTemplate_SaysHowToMend(t *testing.T) {
 		"{{ .machineSet.name }}-{{ .random }}": "",
 		"":                                     "",
 		"{{ .machineSet.name }}":               "add {{ .random }}",
-		"{{ .kubeadmControlPlane.name }}-{{ .random }}":          "the variables are .cluster.name, .machineSet.name",
-		"{{ .machineSet.name }-{{ .random }}":                    "name template",
-		"UPPER-{{ .random }}":                                    "lower case",
-		"{{ .random }}-":                                         "begin and end",
-		strings.Repeat("y", 70) + "{{ .random }}":                "",
-		"{{ .machineSet.name }}.{{ .cluster.name }}.{{.random}}": "",
+		"{{ .kubeadmControlPlane.name }}-{{ .random }}":            "the variables are .cluster.name, .machineSet.name",
+		"{{ .machineSet.name }-{{ .random }}":                      "name template",
+		"UPPER-{{ .random }}":                                      "lower case",
+		"{{ .random }}-":                                           "begin and end",
+		strings.Repeat("y", 70) + "{{ .random }}":                  "",
+		"{{ .machineSet.name }}.{{ .cluster.name }}.{{ .random }}": "",
+		"{{ .machineSet.name }}-{{.random}}":                       "write it exactly so",
+		"{{ .machineSet.name }}-{{ slice .random 0 1 }}":           "write it exactly so",
 	} {
 		err := CheckNameTemplate(text, MachineSetOwner)
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {

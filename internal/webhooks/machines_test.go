@@ -173,8 +173,17 @@ func TestMachineSet_Rules(t *testing.T) {
 		{name: "names that repeat", obj: machineSet(func(s *clusterv1.MachineSet) { s.Spec.MachineNaming.Template = "a" }), want: []string{
 			`spec.machineNaming.template: Invalid value: "a": name template "a" gives every Machine the same name: add {{ .random }}`,
 		}},
+		{name: "few names", obj: machineSet(fewNames), want: []string{
+			`spec.machineNaming.template: Invalid value: "s-{{ slice .random 0 1 }}": name template "s-{{ slice .random 0 1 }}" has .random in another form than {{ .random }}: write it exactly so`,
+		}},
+		{name: "few names that were accepted before", obj: machineSet(fewNames, func(s *clusterv1.MachineSet) { s.Spec.Replicas = new(int32(7)) }), old: machineSet(fewNames)},
+		{name: "few names of a deployment that was accepted before", obj: machineSet(fewNames, func(s *clusterv1.MachineSet) {
+			s.Labels = map[string]string{clusterv1.MachineDeploymentNameLabel: "md"}
+		})},
 	})
 }
+
+func fewNames(s *clusterv1.MachineSet) { s.Spec.MachineNaming.Template = "s-{{ slice .random 0 1 }}" }
 
 func TestMachinePool_Rules(t *testing.T) {
 	t.Parallel()
