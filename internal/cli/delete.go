@@ -84,9 +84,7 @@ func (a *app) deleteCluster(ctx context.Context, c client.WithWatch, key types.N
 	if err := a.printChanges(); err != nil {
 		return err
 	}
-	if err := a.forgetContext(key); err != nil {
-		return err
-	}
+	a.forgetContext(key)
 	if !opts.wait {
 		a.next("tree %s -w", key.Name)
 		return nil
@@ -108,15 +106,19 @@ func toDelete(cluster string) irreversible {
 	return irreversible{command, cluster, "what is lost cannot be brought back, so --yes alone is not enough: the name is needed too", command}
 }
 
-// forgetContext removes what `slipway kubeconfig --merge` wrote.
-func (a *app) forgetContext(key types.NamespacedName) error {
+// forgetContext removes what `slipway kubeconfig --merge` wrote. The deletion goes on without it.
+func (a *app) forgetContext(key types.NamespacedName) {
 	owner, err := a.clusterOwner(key)
 	if err != nil {
-		return err
+		a.say("warning: its context stays in your kubeconfig: %v", err)
+		return
 	}
+	path := a.fileOf(owner, nil)
 	removed, err := a.removeContext(owner)
-	if removed != "" {
-		a.say("Context %q removed from %s.", removed, a.tilde(a.kubeconfigPath()))
+	switch {
+	case err != nil:
+		a.say("warning: its context stays in %s: %v", a.tilde(path), err)
+	case removed != "":
+		a.say("Context %q removed from %s.", removed, a.tilde(path))
 	}
-	return err
 }
