@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,12 +152,25 @@ func (a *app) completeRollable(clusters bool) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var names []string
-		if clusters {
-			names = a.names(cmd.Context(), clusterv1.GroupVersion.WithResource("clusters"), "")
+		kinds := []struct {
+			resource schema.GroupVersionResource
+			prefix   string
+		}{
+			{clusterv1.GroupVersion.WithResource("clusters"), ""},
+			{controlplanev1.GroupVersion.WithResource("kubeadmcontrolplanes"), kindControlPlane + "/"},
+			{clusterv1.GroupVersion.WithResource("machinedeployments"), kindMachineDeployment + "/"},
 		}
-		names = append(names, a.names(cmd.Context(), controlplanev1.GroupVersion.WithResource("kubeadmcontrolplanes"), kindControlPlane+"/")...)
-		return append(names, a.names(cmd.Context(), clusterv1.GroupVersion.WithResource("machinedeployments"), kindMachineDeployment+"/")...), cobra.ShellCompDirectiveNoFileComp
+		if !clusters {
+			kinds = kinds[1:]
+		}
+		// All at once: together they may take as long as one.
+		names := make([][]string, len(kinds))
+		var all sync.WaitGroup
+		for i, kind := range kinds {
+			all.Go(func() { names[i] = a.names(cmd.Context(), kind.resource, kind.prefix) })
+		}
+		all.Wait()
+		return slices.Concat(names...), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

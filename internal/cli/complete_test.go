@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -30,5 +32,27 @@ func TestCompletion_OffersNamesAndNeverFallsBackToFiles(t *testing.T) {
 				t.Errorf("it offers: %s", got)
 			}
 		})
+	}
+}
+
+func TestCompletion_AsksForSeveralKindsAtOnce(t *testing.T) {
+	t.Parallel()
+	answers := ofCluster(t, "demo", nil)
+	var asked atomic.Int32
+	all := make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// None is answered before all have been asked.
+		if asked.Add(1) == 3 {
+			close(all)
+		}
+		select {
+		case <-all:
+			answers.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	})
+	got := run(t, handler, cobra.ShellCompRequestCmd, "rollout", "status", "")
+	if want := "demo\nkubeadmcontrolplane/demo-cp\nmachinedeployment/demo-md-0\n"; !strings.HasPrefix(got.stdout, want) {
+		t.Errorf("it offers: %s", got)
 	}
 }

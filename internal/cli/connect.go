@@ -30,7 +30,7 @@ const planeContext = "slipway"
 // fieldManager owns the fields that the command line writes.
 const fieldManager = "slipway-cli"
 
-// requestTimeout bounds a single request that is no watch.
+// requestTimeout bounds the requests of one look at the status, and the request for a table.
 const requestTimeout = 30 * time.Second
 
 // contextName is the context in use: --context, else $SLIPWAY_CONTEXT, else that of the plane in the default state directory,
