@@ -181,7 +181,6 @@ func (r *Reconciler) deleteSet(ctx context.Context, s *scene, set *clusterv1.Mac
 		return fmt.Errorf("delete MachineSet %s: %w", set.Name, err)
 	}
 	r.tracker.Deleted(s.deployment.UID, set)
-	r.acting.forget(set.UID)
 	r.Recorder.Eventf(s.deployment, set, corev1.EventTypeNormal, events.SuccessfulDelete, events.Delete, "Deleted MachineSet %s", set.Name)
 	return nil
 }
@@ -203,6 +202,7 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 	}
 	r.tracker.Forget(s.deployment.UID)
 	r.pace.Forget(s.deployment.UID)
+	r.acting.forget(s.deployment.UID)
 	s.gone = true
 	return nil
 }

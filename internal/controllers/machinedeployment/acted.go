@@ -25,10 +25,10 @@ const (
 	shownDelay = 250 * time.Millisecond
 )
 
-// acting remembers since when MachineSets have not acted on their spec. Forgetting it costs a wait.
+// acting remembers since when the MachineSets of deployments have not acted on their spec. Forgetting it costs a wait.
 type acting struct {
-	mu    sync.Mutex // guards since
-	since map[types.UID]change
+	mu    sync.Mutex                         // guards since
+	since map[types.UID]map[types.UID]change // by deployment and set
 }
 
 // change is a spec that was seen for the first time then.
@@ -37,29 +37,40 @@ type change struct {
 	at         time.Time
 }
 
-func newActing() *acting { return &acting{since: map[types.UID]change{}} }
+func newActing() *acting { return &acting{since: map[types.UID]map[types.UID]change{}} }
 
-// pending reports for how long the set may still take to act on its spec; zero when it has, or when it was long enough.
-func (a *acting) pending(set *clusterv1.MachineSet, now time.Time) time.Duration {
+// pending returns for how long each set may still take to act on its spec, but for those that have, or that took long
+// enough. Give all sets of the deployment: what is known of others is forgotten.
+func (a *acting) pending(deployment types.UID, sets []*clusterv1.MachineSet, now time.Time) map[types.UID]time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if set.Status.ObservedGeneration >= set.Generation {
-		delete(a.since, set.UID)
-		return 0
+	left, since := map[types.UID]time.Duration{}, map[types.UID]change{}
+	for _, set := range sets {
+		if set.Status.ObservedGeneration >= set.Generation {
+			continue
+		}
+		c := a.since[deployment][set.UID]
+		if c.generation != set.Generation {
+			c = change{generation: set.Generation, at: now}
+		}
+		since[set.UID] = c
+		if wait := c.at.Add(actedIn).Sub(now); wait > 0 {
+			left[set.UID] = wait
+		}
 	}
-	c := a.since[set.UID]
-	if c.generation != set.Generation {
-		c = change{generation: set.Generation, at: now}
-		a.since[set.UID] = c
+	if len(since) == 0 {
+		delete(a.since, deployment)
+	} else {
+		a.since[deployment] = since
 	}
-	return max(0, c.at.Add(actedIn).Sub(now))
+	return left
 }
 
-// forget drops a MachineSet that is gone.
-func (a *acting) forget(set types.UID) {
+// forget drops a deployment that is gone.
+func (a *acting) forget(deployment types.UID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.since, set)
+	delete(a.since, deployment)
 }
 
 // shown returns nil when the cache shows all Machines of the MachineSets that the API server has. What a set has made a

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/plan"
@@ -31,10 +32,30 @@ func TestActing_WaitsForEachSpecOnceAndNotForEver(t *testing.T) {
 		{"the next spec", set(3, 1), 2 * time.Hour, actedIn},
 		{"it has acted on that", set(3, 3), 2 * time.Hour, 0},
 	} {
-		if got := a.pending(step.set, now.Add(step.after)); got != step.want {
+		if got := a.pending("d", []*clusterv1.MachineSet{step.set}, now.Add(step.after))["a"]; got != step.want {
 			t.Errorf("%s: %s, want %s", step.name, got, step.want)
 		}
 	}
+	if len(a.since) != 0 {
+		t.Errorf("it still remembers %v", a.since)
+	}
+}
+
+func TestActing_ForgetsSetsThatAreGone(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	set := func(uid types.UID) *clusterv1.MachineSet {
+		return &clusterv1.MachineSet{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 2}}
+	}
+	a := newActing()
+	a.pending("d", []*clusterv1.MachineSet{set("stays"), set("goes")}, now)
+	a.pending("other", []*clusterv1.MachineSet{set("of-other")}, now)
+	left := a.pending("d", []*clusterv1.MachineSet{set("stays")}, now.Add(time.Second))
+	if left["stays"] != actedIn-time.Second || len(left) != 1 || len(a.since["d"]) != 1 || len(a.since["other"]) != 1 {
+		t.Errorf("left %v, remembered %v", left, a.since)
+	}
+	a.pending("d", nil, now)
+	a.forget("other")
 	if len(a.since) != 0 {
 		t.Errorf("it still remembers %v", a.since)
 	}

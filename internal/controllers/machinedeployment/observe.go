@@ -104,10 +104,8 @@ func (r *Reconciler) observeTemplates(ctx context.Context, s *scene) {
 
 // observePending finds the MachineSets that have not acted on their spec yet.
 func (r *Reconciler) observePending(s *scene) {
-	for _, set := range s.sets {
-		if left := r.acting.pending(set, s.now); left > 0 {
-			s.pending, s.recheck = append(s.pending, set.UID), outcome.Sooner(s.recheck, left)
-		}
+	for set, left := range r.acting.pending(s.deployment.UID, s.sets, s.now) {
+		s.pending, s.recheck = append(s.pending, set), outcome.Sooner(s.recheck, left)
 	}
 }
 
@@ -201,8 +199,10 @@ func (s *scene) decide() {
 	obstacles := s.obstacles()
 	s.plan, s.planErr = plan.Rollout(s.facts(append(obstacles, s.held...)), s.now)
 	s.planned = s.planErr == nil
-	if len(obstacles) > 0 {
-		s.plan.Create = nil // A set whose Machines cannot be made would only hide what is wrong.
+	if len(obstacles) > 0 && s.plan.Create != nil {
+		// A set whose Machines cannot be made would only hide what is wrong, and the number of one that is not made would
+		// make every Node outdated.
+		s.plan.Create, s.plan.Revision = nil, 0
 	}
 }
 
