@@ -37,17 +37,18 @@ type RolloutSet struct {
 	Created time.Time
 	// Replicas is its spec.replicas.
 	Replicas int32
-	// Machines counts all its Machines, those being deleted included. Give the larger of what the cache lists and
-	// status.replicas: either may lag.
+	// Machines counts all its Machines, those being deleted included. A cache that lags lists too few, so before a plan that
+	// grows is followed, the API server has to be asked whether there are others.
 	Machines int32
 	// Pending says that the set has not acted on its spec yet (status.observedGeneration is behind metadata.generation). It
-	// may have Machines that do not show, created just before it was told to have fewer, and choose any of them: until it
-	// has acted, none of its Machines is relied on and nothing grows.
+	// may have Machines that do not show, created just before it was told to have fewer, and choose any of them: while this
+	// is said, none of its Machines is relied on and nothing grows. Say it for a bounded time, since a set that cannot act
+	// must not hold the rollout for ever.
 	Pending bool
 	// Deleting counts its Machines that are being deleted.
 	Deleting int32
-	// Available counts its Machines that are available and not being deleted. Give the smaller of what the cache lists and
-	// status.availableReplicas.
+	// Available counts its Machines that are listed as available and not being deleted. Deletions that the set was asked for
+	// and that do not show are subtracted here; a Machine that failed a moment ago still counts until the list says so.
 	Available int32
 	// UnavailableFirst counts the Machines, not being deleted, that are not available and that the set would delete before
 	// any available one (see UnavailableFirst): removing that many costs nothing. Zero is always safe.
