@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -26,6 +28,27 @@ import (
 // controllerDefaults hold for every controller. Names need not be unique in the process: tests run several managers.
 func controllerDefaults() config.Controller {
 	return config.Controller{SkipNameValidation: new(true), CacheSyncTimeout: time.Minute, MaxConcurrentReconciles: 10}
+}
+
+// retryFirst and retryMost bound the time until what failed is tried again. Each try in vain doubles it. What keeps others
+// from working may be mended at any moment, and nobody tells of it.
+const (
+	retryFirst = 5 * time.Millisecond
+	retryMost  = 30 * time.Second
+)
+
+// ControllerOptions are what every controller is set up with, besides controllerDefaults. Each gets a memory of failures of
+// its own, also where one set-up adds several.
+func ControllerOptions() controller.Options {
+	return controller.Options{
+		NewQueue: func(name string, _ workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
+			return priorityqueue.New(name, func(o *priorityqueue.Opts[ctrl.Request]) { o.RateLimiter = backOff() })
+		},
+	}
+}
+
+func backOff() workqueue.TypedRateLimiter[ctrl.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryMost)
 }
 
 // counted counts the controllers that are added to a manager, as its metrics do: a provider adds several.
@@ -66,7 +89,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, opts Options) (int, err
 			return sim.SetupWithManager(mgr, filepath.Join(opts.StateDir, "sim"), o)
 		}},
 	} {
-		if err := c.setup(counted{mgr, &added}, controller.Options{}); err != nil {
+		if err := c.setup(counted{mgr, &added}, ControllerOptions()); err != nil {
 			return added, fmt.Errorf("set up controller %s: %w", c.name, err)
 		}
 	}

@@ -93,8 +93,8 @@ func IsQuiet(err error) bool {
 }
 
 // Result turns what the steps of a reconcile returned into what controller-runtime wants. A plain error wins and is
-// retried with back-off; else the shortest timer of all waits, stalls and lost races is set. Joined errors are taken
-// apart. Nil errors are skipped.
+// retried with back-off; else the shortest timer of all waits, stalls and lost races is set. Beside an error the timer is
+// in a *Failure, for a Punctual to keep. Joined errors are taken apart. Nil errors are skipped.
 func Result(errs ...error) (reconcile.Result, error) {
 	var after time.Duration
 	var failed []error
@@ -108,8 +108,11 @@ func Result(errs ...error) (reconcile.Result, error) {
 			after = Sooner(after, delay)
 		}
 	}
-	if len(failed) > 0 {
-		return reconcile.Result{}, errors.Join(failed...)
+	switch err := errors.Join(failed...); {
+	case err != nil && after > 0:
+		return reconcile.Result{}, &Failure{Err: err, After: after}
+	case err != nil:
+		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: after}, nil
 }

@@ -86,6 +86,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if err := addIndexes(mgr); err != nil {
 		return err
 	}
+	punctual := &outcome.Punctual{Reconciler: r}
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("machine").WithOptions(opts).
 		For(&clusterv1.Machine{}).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanges())).
@@ -93,7 +94,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		Watches(&clusterv1.MachineDeployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(deploymentChanges())).
 		WatchesRawSource(r.Clusters.Source(r.ofConnection, r.ConditionsGrace)).
 		WatchesRawSource(r.Clusters.NodeSource(r.ofNode)).
-		Build(r)
+		WatchesRawSource(punctual.Source()).
+		Build(punctual)
 	if err != nil {
 		return err
 	}

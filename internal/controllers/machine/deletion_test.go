@@ -19,6 +19,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/manager"
 	"slipway.dev/slipway/internal/planetest"
 )
 
@@ -250,7 +251,7 @@ func TestDeletion_TakesWhatTheCacheDoesNotShowYet(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			lag := &planetest.Lag{}
-			w := newWorldBy(t, lag.Config(planetest.Config(t)), contract.V1Beta2)
+			w := newWorldBy(t, lag.Config(planetest.Config(t)), manager.ControllerOptions(), contract.V1Beta2)
 			// Of the first Machine's objects the cache learns when it lists them.
 			w.until(w.machine("first"), func(m *clusterv1.Machine) error {
 				return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, clusterv1.NotReadyReason),

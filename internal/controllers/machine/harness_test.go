@@ -59,11 +59,11 @@ type world struct {
 // newWorld makes a world whose providers keep the contract.
 func newWorld(t testing.TB, c contract.Version, change ...func(*machine.Reconciler)) *world {
 	t.Helper()
-	return newWorldBy(t, planetest.Config(t), c, change...)
+	return newWorldBy(t, planetest.Config(t), manager.ControllerOptions(), c, change...)
 }
 
-// newWorldBy is newWorld with a controller that reaches the plane by the config.
-func newWorldBy(t testing.TB, cfg *rest.Config, c contract.Version, change ...func(*machine.Reconciler)) *world {
+// newWorldBy is newWorld with a controller that reaches the plane by the config and has these options.
+func newWorldBy(t testing.TB, cfg *rest.Config, o controller.Options, c contract.Version, change ...func(*machine.Reconciler)) *world {
 	t.Helper()
 	w := &world{TB: t, WithWatch: planetest.Client(t), namespace: planetest.Namespace(t), contract: c, writes: &writes{}}
 	w.installFakes()
@@ -90,7 +90,7 @@ func newWorldBy(t testing.TB, cfg *rest.Config, c contract.Version, change ...fu
 		for _, f := range change {
 			f(r)
 		}
-		return r.SetupWithManager(mgr, controller.Options{})
+		return r.SetupWithManager(mgr, o)
 	})
 	return w
 }

@@ -5,15 +5,20 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/controllers/machine"
+	"slipway.dev/slipway/internal/planetest"
 )
 
 // IDs that end alike belong to different machines, and two Nodes with one ID to nobody.
@@ -100,6 +105,35 @@ func (u unreadable) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 		return errors.New("out of order")
 	}
 	return u.Client.Get(ctx, key, obj, opts...)
+}
+
+// What changes by time alone has its time, whatever fails beside it, for how long and how often.
+func TestMachine_IsAvailableInTimeBesideAnError(t *testing.T) {
+	t.Parallel()
+	never := controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](time.Hour, time.Hour)}
+	w := newWorldBy(t, planetest.Config(t), never, contract.V1Beta2, func(r *machine.Reconciler) { r.Client = denied{r.Client} })
+	m := w.running("worker", func(m *clusterv1.Machine) { m.Spec.MinReadySeconds = new(int32(2)) })
+	w.until(m, func(m *clusterv1.Machine) error { return isTrue(m, clusterv1.AvailableCondition) })
+	if owners := w.owners("worker"); len(owners) > 0 {
+		t.Errorf("nothing failed: the infrastructure's owners are %v", owners)
+	}
+}
+
+// denied is a client that may not write objects of providers.
+type denied struct{ client.Client }
+
+func (d denied) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if obj.GetObjectKind().GroupVersionKind().Group == fakeGroup {
+		return errors.New("denied")
+	}
+	return d.Client.Patch(ctx, obj, patch, opts...)
+}
+
+func (w *world) owners(name string) []metav1.OwnerReference {
+	w.Helper()
+	u := w.fake("Machine", name)
+	w.must(w.Get(w.Context(), client.ObjectKeyFromObject(u), u))
+	return u.GetOwnerReferences()
 }
 
 // A Machine that arrives before its Cluster starts when the Cluster comes.
