@@ -155,23 +155,23 @@ func (r *Reconciler) ensureSet(ctx context.Context, s *scene, set *clusterv1.Mac
 	return nil
 }
 
+// createSet makes a MachineSet. A name that is taken, by whomever, is a lost race, and the next look draws another.
 func (r *Reconciler) createSet(ctx context.Context, s *scene, p plan.NewSet) error {
-	random := plan.RandomSuffix(r.Random)
-	for s.set(plan.SetName(s.deployment.Name, random)) != nil {
-		random = plan.RandomSuffix(r.Random)
-	}
-	intent, err := s.newSet(random, p)
+	intent, err := s.newSet(plan.RandomSuffix(r.Random), p)
 	if err != nil {
 		return err
 	}
-	result, err := r.sets.Apply(ctx, nil, intent)
+	made, err := provision.Create(ctx, r.Client, r.sets, intent)
+	if errors.Is(err, provision.ErrTaken) {
+		return err
+	}
 	if err != nil {
 		r.Recorder.Eventf(s.deployment, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "A MachineSet could not be created: %s", err)
 		return err
 	}
-	r.tracker.Wrote(s.deployment.UID, result.Object)
-	r.Recorder.Eventf(s.deployment, result.Object, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create,
-		"Created MachineSet %s: %s", result.Object.Name, p.Reason)
+	r.tracker.Wrote(s.deployment.UID, made)
+	r.Recorder.Eventf(s.deployment, made, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create,
+		"Created MachineSet %s: %s", made.Name, p.Reason)
 	return nil
 }
 

@@ -47,13 +47,16 @@ func run(t *testing.T, w *workers.World) (*workers.Writes, *workers.Keeper) {
 	return writes, keeper
 }
 
-func setUp(mgr ctrl.Manager, writes *workers.Writes) error {
+func setUp(mgr ctrl.Manager, writes *workers.Writes) error { return setUpDrawing(mgr, writes, rand.IntN) }
+
+// setUpDrawing is setUp where the names of MachineSets are drawn so.
+func setUpDrawing(mgr ctrl.Manager, writes *workers.Writes, random func(int) int) error {
 	c := writes.Client(mgr.GetClient())
 	sets := &machineset.Reconciler{Client: c, APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}
 	if err := sets.SetupWithManager(mgr, controller.Options{}); err != nil {
 		return err
 	}
-	r := &machinedeployment.Reconciler{Client: c, APIReader: mgr.GetAPIReader(), Now: time.Now, Random: rand.IntN}
+	r := &machinedeployment.Reconciler{Client: c, APIReader: mgr.GetAPIReader(), Now: time.Now, Random: random}
 	return r.SetupWithManager(mgr, controller.Options{})
 }
 
