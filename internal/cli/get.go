@@ -33,7 +33,11 @@ func getCommand(a *app) *cobra.Command {
 		Use:   "get KIND [NAME]",
 		Short: "List clusters, machines and every other kind",
 		Long: `List objects of the management cluster. Clusters get a line that says how they fare; every other kind gets the columns
-that its API server defines. Kinds go by their plural, singular or short name, and NAME may follow as KIND/NAME.`,
+that its API server defines. Kinds go by their plural, singular or short name, and NAME may follow as KIND/NAME.
+
+-w goes on when the management plane restarts. On a terminal the table is redrawn; in a pipe each change is a line, and a
+deletion is NAMESPACE/NAME deleted. With -o jsonl each line is an object as it is now; a deleted one is a Change of
+` + viewAPIVersion + `.`,
 		Example: `  slipway get clusters -A
 
   # The machines of one cluster

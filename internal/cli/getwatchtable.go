@@ -2,13 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"slipway.dev/slipway/internal/progress"
 )
@@ -21,47 +23,42 @@ func (a *app) watchTable(ctx context.Context, o *objects, target getTarget, opts
 	if err != nil {
 		return err
 	}
-	w := follow(ctx, r, opts.selector)
-	defer w.stop()
-	report, printed := progress.New(a.out, a.env.Now), map[string]string{}
-	for {
+	w := follow(ctx, func(ctx context.Context) (watch.Interface, error) {
+		return r.Watch(ctx, metav1.ListOptions{LabelSelector: opts.selector})
+	})
+	report, printed, there := progress.New(a.out, a.env.Now), map[string]string{}, listed{}
+	return a.keepLooking(ctx, w, report, func() error {
 		table, err := a.serverTable(ctx, o, target, opts)
-		switch {
-		case ctx.Err() != nil:
-			return interrupted()
-		case err != nil:
-			return err
-		}
-		if a.flags.output == outputJSONL {
-			err = a.printChangedObjects(table, printed)
-		} else {
-			a.showTable(report, table, opts)
-		}
 		if err != nil {
 			return err
 		}
-		if err := w.next(ctx); err != nil {
+		var now []string
+		for _, row := range table.Rows {
+			m := metadataOf(row)
+			now = append(now, m.Namespace+"/"+m.Name)
+		}
+		gone := there.gone(now)
+		if a.flags.output == outputJSONL {
+			return errors.Join(a.printChangedObjects(table, printed), a.printGone(o, gone, printed))
+		}
+		a.showTable(report, table, opts)
+		for _, key := range gone {
+			report.Change(key, strings.TrimPrefix(key, "/")+" deleted")
+		}
+		return nil
+	})
+}
+
+// printGone prints a line of JSON for each object that was deleted: the object itself is not there to print.
+func (a *app) printGone(o *objects, gone []string, printed map[string]string) error {
+	for _, key := range gone {
+		delete(printed, key)
+		namespace, name, _ := strings.Cut(key, "/")
+		if err := a.printLine(changeDocument{typeMeta: typeMeta{viewAPIVersion, "Change"}, Object: o.typeName(name), Namespace: namespace, Change: "deleted"}); err != nil {
 			return err
 		}
 	}
-}
-
-// follow notes the changes of a kind's objects until it is stopped, watching anew whenever the watch ends.
-func follow(ctx context.Context, r dynamic.ResourceInterface, selector string) *changes {
-	w := &changes{signal: make(chan struct{}, 1)}
-	following, stop := context.WithCancel(ctx)
-	w.cancel = stop
-	w.all.Go(func() {
-		for following.Err() == nil {
-			watcher, err := r.Watch(following, metav1.ListOptions{LabelSelector: selector})
-			if err == nil {
-				w.drain(following, watcher)
-			}
-			pause(following, rewatch)
-			w.note()
-		}
-	})
-	return w
+	return nil
 }
 
 // showTable shows the table as it is now, and tells of each row that is not as it was.
@@ -75,17 +72,6 @@ func (a *app) showTable(report *progress.Reporter, table *metav1.Table, opts get
 	for i, line := range lines {
 		m := metadataOf(table.Rows[i])
 		report.Change(m.Namespace+"/"+m.Name, a.out.Render(line, 0))
-	}
-}
-
-// next waits for the next change, and for those that come right after it.
-func (c *changes) next(ctx context.Context) error {
-	select {
-	case <-c.signal:
-		pause(ctx, gather)
-		return nil
-	case <-ctx.Done():
-		return interrupted()
 	}
 }
 

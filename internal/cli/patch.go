@@ -66,8 +66,10 @@ type changeDocument struct {
 	typeMeta
 	// Object is kind/name, Change a past participle, with what it says more.
 	Object string `json:"object"`
-	Change string `json:"change"`
-	DryRun bool   `json:"dryRun,omitempty"`
+	// Namespace is told of changes that were watched.
+	Namespace string `json:"namespace,omitempty"`
+	Change    string `json:"change"`
+	DryRun    bool   `json:"dryRun,omitempty"`
 }
 
 // changeList is what a command did, as one document: a command may change several objects.
@@ -81,10 +83,10 @@ func (a *app) mutated(kind, name, participle string, dryRun bool) error {
 	object := kind + "/" + name
 	switch a.flags.output {
 	case outputJSON, outputYAML:
-		a.changed = append(a.changed, changeDocument{typeMeta{viewAPIVersion, "Change"}, object, participle, dryRun})
+		a.changed = append(a.changed, changeDocument{typeMeta: typeMeta{viewAPIVersion, "Change"}, Object: object, Change: participle, DryRun: dryRun})
 		return nil
 	case outputJSONL:
-		return a.printLine(changeDocument{typeMeta{viewAPIVersion, "Change"}, object, participle, dryRun})
+		return a.printLine(changeDocument{typeMeta: typeMeta{viewAPIVersion, "Change"}, Object: object, Change: participle, DryRun: dryRun})
 	case outputName:
 		_, err := fmt.Fprintln(a.out, object)
 		return err

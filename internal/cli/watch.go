@@ -51,10 +51,22 @@ type changes struct {
 }
 
 func watchChanges(ctx context.Context, c client.WithWatch, lists []watched) *changes {
+	var all []openWatch
+	for _, l := range lists {
+		all = append(all, func(ctx context.Context) (watch.Interface, error) { return c.Watch(ctx, l.list, l.opts...) })
+	}
+	return follow(ctx, all...)
+}
+
+// openWatch opens a watch, which ends with the context.
+type openWatch func(context.Context) (watch.Interface, error)
+
+// follow notes changes until it is stopped, and opens each watch anew whenever it ends.
+func follow(ctx context.Context, watches ...openWatch) *changes {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &changes{signal: make(chan struct{}, 1), cancel: cancel}
-	for _, l := range lists {
-		w.all.Go(func() { w.follow(ctx, c, l) })
+	for _, open := range watches {
+		w.all.Go(func() { w.follow(ctx, open) })
 	}
 	return w
 }
@@ -72,16 +84,25 @@ func (w *changes) note() {
 	}
 }
 
-func (w *changes) follow(ctx context.Context, c client.WithWatch, l watched) {
+// next waits for the next change, and for those that come right after it.
+func (w *changes) next(ctx context.Context) error {
+	select {
+	case <-w.signal:
+		pause(ctx, gather)
+		return nil
+	case <-ctx.Done():
+		return interrupted()
+	}
+}
+
+func (w *changes) follow(ctx context.Context, open openWatch) {
 	for ctx.Err() == nil {
-		if watcher, err := c.Watch(ctx, l.list, l.opts...); err == nil {
+		if watcher, err := open(ctx); err == nil {
 			w.drain(ctx, watcher)
 		}
 		// What happened between two watches is found by reading again.
-		select {
-		case <-time.After(rewatch):
+		if pause(ctx, rewatch) {
 			w.note()
-		case <-ctx.Done():
 		}
 	}
 }
