@@ -53,7 +53,7 @@ func planeCommand(a *app) *cobra.Command {
 // isTornDown tells whether an error, and each of several, comes of a start that was ended: of its context, or of a part that
 // had gone when another asked for it.
 func isTornDown(err error) bool {
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what it wraps is looked at below
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(several.Unwrap(), func(one error) bool { return !isTornDown(one) })
 	}
 	if next := errors.Unwrap(err); next != nil {

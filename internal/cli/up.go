@@ -221,31 +221,42 @@ func (r *upRun) stop() error {
 }
 
 func (r *upRun) ended(ctx context.Context) error {
-	err := r.child.Wait()
-	known, _ := errors.AsType[*fault.Error](err)
+	var known *fault.Error
+	if err := r.child.Wait(); err != nil {
+		known = fault.As(err, "the management plane stopped", r.withStateDir("logs plane", r.dir))
+	}
 	if r.opts.detach && !r.stopping && known != nil && known.Code == statedir.CodeInUse {
 		return r.alreadyRunning(ctx, 0) // Another slipway up was a moment faster.
 	}
-	if r.stopping && (r.killed || !r.begun || !r.ready && diedMute(known)) {
-		err = nil // Our signal ended it: libraries that are stopped while they start end the process.
+	if r.stopping {
+		return r.stopped(known)
 	}
-	if err != nil {
-		err = fault.As(err, "the management plane stopped", r.withStateDir("logs plane", r.dir))
+	if known != nil {
+		return known
 	}
-	switch {
-	case r.stopping && !r.ready:
-		r.say("The plane is down. Its state stays in %s.", r.tilde(r.dir))
-		return &exitError{code: exitInterrupted, err: err}
-	case err != nil:
-		return err
-	case r.stopping:
-		r.say("The plane is down. Its state stays in %s.", r.tilde(r.dir))
-	case !r.ready:
+	if !r.ready {
 		return fault.New(nil, "cannot start the management plane", "it ended before it was ready", r.dir, r.withStateDir("logs plane", r.dir))
-	default:
-		r.say("The plane was stopped. Its state stays in %s.", r.tilde(r.dir))
 	}
+	r.say("The plane was stopped. Its state stays in %s.", r.tilde(r.dir))
 	return nil
+}
+
+// stopped ends a run whose plane was asked to stop: it was interrupted, if that was before it was ready.
+func (r *upRun) stopped(e *fault.Error) error {
+	// Libraries that are stopped while they start end the process: that was our signal.
+	ours := r.killed || !r.begun || !r.ready && diedMute(e)
+	var failed error
+	if e != nil && !ours {
+		failed = e
+	}
+	if r.ready && failed != nil {
+		return failed
+	}
+	r.say("The plane is down. Its state stays in %s.", r.tilde(r.dir))
+	if r.ready {
+		return nil
+	}
+	return &exitError{code: exitInterrupted, err: failed}
 }
 
 // diedMute tells whether a plane ended without a reason that it, or its log, could tell.
