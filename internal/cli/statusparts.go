@@ -45,7 +45,7 @@ func (a *app) localPlane(dir string) localPlane {
 	// A plane that begins is not known by its process id yet; what a dying one leaves is made anew by every start.
 	path := statedir.CrashFile(dir)
 	if l.pid != 0 {
-		path = fmt.Sprintf("/proc/%d", l.pid)
+		path = statedir.PIDFile(dir)
 	}
 	if info, err := os.Stat(path); err == nil {
 		l.begun = info.ModTime()

@@ -27,7 +27,7 @@ func holdPlane(t *testing.T, dir string, pid int, begun time.Time) {
 	err = errors.Join(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX), statedir.MakeLogDir(dir), os.WriteFile(statedir.CrashFile(dir), nil, 0o600),
 		os.Chtimes(statedir.CrashFile(dir), begun, begun))
 	if pid != 0 {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "plane.pid"), []byte(fmt.Sprint(pid)), 0o600))
+		err = errors.Join(err, os.WriteFile(statedir.PIDFile(dir), []byte(fmt.Sprint(pid)), 0o600), os.Chtimes(statedir.PIDFile(dir), begun, begun))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +57,7 @@ func TestStatus_JudgesAClusterByTheLocalPlanesProcessOnlyWhenItIsThatPlanes(t *t
 		{name: "our plane starts", context: ours, server: silent, pid: process, state: view.Working, says: "is starting"},
 		{name: "our plane is about to begin", context: ours, server: silent, pid: unknown, state: view.Working, says: "starting"},
 		{name: "our plane is not known and has not come up for long", context: ours, server: silent, pid: unknown, running: long, state: view.Failed, says: "a process runs, but is not ready", try: "logs plane"},
+		{name: "our plane has not come up for long", context: ours, server: silent, pid: process, running: long, state: view.Failed, says: "runs, but is not ready", try: "logs plane"},
 		{name: "our plane is down", context: ours, server: silent, down: true, state: view.Failed, says: "no plane runs on", try: "up --detach"},
 		{name: "our plane is ready", context: ours, server: answers.URL, pid: process, state: view.Ready, says: "MiB"},
 		{name: "another is down, our plane starts", context: another, server: silent, pid: process, state: view.Failed, says: "nothing answers", try: "see that its API server runs"},

@@ -55,14 +55,14 @@ func notOurs(dir, cause string) error {
 // its very beginning leaves behind, and what a new file system has.
 func early(dir string, e fs.DirEntry) bool {
 	switch name := e.Name(); name {
-	case filepath.Base(lockFile(dir)), filepath.Base(pidFile(dir)):
+	case filepath.Base(lockFile(dir)), filepath.Base(PIDFile(dir)):
 		return e.Type().IsRegular()
 	case filepath.Base(filepath.Dir(LogFile(dir))):
 		return onlyLogs(filepath.Join(dir, name))
 	case restoring, "lost+found":
 		return true
 	default:
-		return strings.HasPrefix(name, "."+filepath.Base(pidFile(dir))+".") || strings.HasPrefix(name, "."+recordName+".")
+		return strings.HasPrefix(name, "."+filepath.Base(PIDFile(dir))+".") || strings.HasPrefix(name, "."+recordName+".")
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *Dir) mustBeEmpty() error {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case "logs", filepath.Base(lockFile(s.Path)), filepath.Base(pidFile(s.Path)):
+		case "logs", filepath.Base(lockFile(s.Path)), filepath.Base(PIDFile(s.Path)):
 		default:
 			return fault.New(nil, "cannot restore the backup", "the state directory is not empty", s.Path,
 				"slipway up --from FILE --state-dir NEW, or move the old state away")

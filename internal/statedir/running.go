@@ -12,7 +12,8 @@ import (
 
 func lockFile(dir string) string { return filepath.Join(dir, "lock") }
 
-func pidFile(dir string) string { return filepath.Join(dir, "plane.pid") }
+// PIDFile is the path of what says which process runs on a state directory. It is as old as that process.
+func PIDFile(dir string) string { return filepath.Join(dir, "plane.pid") }
 
 // Running returns the process id of the plane that runs on a state directory, and false when none does. The lock tells, so
 // that a file left over from a crash is not believed. The id is 0 for a moment while a plane begins: a process that does not
@@ -32,7 +33,7 @@ func Running(dir string) (int, bool) {
 		_ = lock.Unlock()
 		return 0, false
 	}
-	b, err := os.ReadFile(pidFile(dir))
+	b, err := os.ReadFile(PIDFile(dir))
 	if err != nil {
 		return 0, true
 	}

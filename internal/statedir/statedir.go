@@ -106,7 +106,7 @@ func lockDir(dir string) (*Dir, error) {
 	}
 	s := &Dir{Path: dir, lock: lock}
 	// Before anything else, so that those who find the lock held learn by whom.
-	if err := WriteFile(pidFile(dir), []byte(strconv.Itoa(os.Getpid())+"\n")); err != nil {
+	if err := WriteFile(PIDFile(dir), []byte(strconv.Itoa(os.Getpid())+"\n")); err != nil {
 		return nil, errors.Join(unwritable(err, dir), s.Close())
 	}
 	return s, nil
