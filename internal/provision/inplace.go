@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +16,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/outcome"
 )
 
 // defaultNodeDeletionTimeout is what admission makes of an unset nodeDeletionTimeoutSeconds of a Machine.
@@ -26,21 +29,35 @@ type Metadata struct {
 
 // Keeper keeps what may change in place on the objects of Machines that exist. It is safe for concurrent use.
 type Keeper struct {
-	client   client.Client
-	live     client.Reader
-	metadata *apply.Applier
-	maker    string
+	client    client.Client
+	live      client.Reader
+	templates Getter
+	metadata  *apply.Applier
+	maker     string
 }
 
 // NewKeeper returns a Keeper of objects that the field manager maker creates. It writes labels and annotations by the
 // applier, and reads managed fields by the uncached reader.
 func NewKeeper(c client.Client, live client.Reader, metadata *apply.Applier, maker string) *Keeper {
-	return &Keeper{client: c, live: live, metadata: metadata, maker: maker}
+	return &Keeper{client: c, live: live, templates: contract.NewResolver(c), metadata: metadata, maker: maker}
 }
 
-// Keep makes labels and annotations of a bootstrap or infrastructure object so. What own accepts comes from elsewhere,
-// such as the template of the object, and stays. Before says that the same was in place when the owner was last looked at.
-func (k *Keeper) Keep(ctx context.Context, object *contract.Object, want Metadata, own func(key string) bool, before bool) error {
+// Part is a bootstrap or infrastructure object of a Machine.
+type Part struct {
+	// Object is the object itself.
+	Object *contract.Object
+	// Machine is the Machine as it was before the metadata of today reached it.
+	Machine metav1.Object
+	// Template is what such objects are made from today; nil where it cannot be read.
+	Template *contract.Object
+	// Own accepts the keys that an object of no template has not from its Machine's owner; nil for one made from a template.
+	Own func(key string) bool
+}
+
+// Keep makes labels and annotations of a part so. What it has from elsewhere, such as from the template it was made from,
+// stays. Before says that the same was in place when the owner was last looked at.
+func (k *Keeper) Keep(ctx context.Context, part Part, want Metadata, before bool) error {
+	object := part.Object
 	if object.Deleting() {
 		return nil
 	}
@@ -49,6 +66,10 @@ func (k *Keeper) Keep(ctx context.Context, object *contract.Object, want Metadat
 	observed, intent := object.Metadata(), want.intent(gvk, key)
 	holds, err := k.metadata.HoldsObject(observed, intent, before)
 	if err != nil || holds {
+		return err
+	}
+	own, err := k.ownOf(ctx, part, want)
+	if err != nil {
 		return err
 	}
 	if err := apply.HandOver(ctx, k.live, k.client, gvk, key, k.maker, k.metadata.Manager(), own); err != nil {
@@ -83,21 +104,52 @@ func (m Metadata) intent(gvk schema.GroupVersionKind, key client.ObjectKey) *uns
 	return u
 }
 
-// FromTemplate accepts the labels and annotations that an object has not from its Machine's owner but from its own
-// template, or from having been made from one. The template may be nil.
-func FromTemplate(template *contract.Object) func(key string) bool {
-	own := map[string]bool{clusterv1.TemplateClonedFromNameAnnotation: true, clusterv1.TemplateClonedFromGroupKindAnnotation: true}
-	if template != nil {
-		if clone, err := template.Clone(contract.Clone{}); err == nil {
-			for k := range clone.GetLabels() {
-				own[k] = true
-			}
-			for k := range clone.GetAnnotations() {
-				own[k] = true
-			}
-		}
+// ownOf accepts the keys that a part has not from its Machine's owner. The template that tells is the one it was made from,
+// which may be another than today's. Where that is gone, all is the part's own but what the owner wants, or wanted until
+// now: that the Machine still has.
+func (k *Keeper) ownOf(ctx context.Context, part Part, want Metadata) (func(key string) bool, error) {
+	if part.Own != nil {
+		return part.Own, nil
 	}
-	return func(key string) bool { return own[key] }
+	template, err := k.templateOf(ctx, part)
+	if err != nil {
+		return nil, err
+	}
+	if template == nil {
+		return func(key string) bool {
+			return cloned(key) || !in(key, want.Labels, want.Annotations, part.Machine.GetLabels(), part.Machine.GetAnnotations())
+		}, nil
+	}
+	clone, err := template.Clone(contract.Clone{})
+	if err != nil {
+		return nil, err
+	}
+	return func(key string) bool { return in(key, clone.GetLabels(), clone.GetAnnotations()) }, nil
+}
+
+// templateOf returns the template that a part was made from; nil where it does not say, or where that is gone.
+func (k *Keeper) templateOf(ctx context.Context, part Part) (*contract.Object, error) {
+	name, kind, ok := contract.ClonedFrom(part.Object.Metadata())
+	if !ok {
+		return nil, nil
+	}
+	if t := part.Template; t != nil && t.Name() == name && t.GroupVersionKind().GroupKind() == kind {
+		return t, nil
+	}
+	ref := clusterv1.ContractVersionedObjectReference{APIGroup: kind.Group, Kind: kind.Kind, Name: name}
+	template, err := k.templates.Get(ctx, ref, part.Object.Namespace())
+	if _, stalled := outcome.AsStall(err); stalled || apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return template, err
+}
+
+func cloned(key string) bool {
+	return key == clusterv1.TemplateClonedFromNameAnnotation || key == clusterv1.TemplateClonedFromGroupKindAnnotation
+}
+
+func in(key string, maps ...map[string]string) bool {
+	return slices.ContainsFunc(maps, func(m map[string]string) bool { _, ok := m[key]; return ok })
 }
 
 // KeepDeletion makes the deletion timeouts of a Machine that is being deleted so, or a drain that hangs could not be ended

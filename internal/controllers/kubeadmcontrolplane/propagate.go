@@ -128,7 +128,8 @@ func (r *Reconciler) propagateTo(ctx context.Context, s *scene, m *machine, befo
 		return err
 	}
 	if infrastructure != nil {
-		if err := r.keeper.Keep(ctx, infrastructure, s.metadata(), provision.FromTemplate(s.template.Object), before); err != nil {
+		part := provision.Part{Object: infrastructure, Machine: m.Machine, Template: s.template.Object}
+		if err := r.keeper.Keep(ctx, part, s.metadata(), before); err != nil {
 			return err
 		}
 	}
@@ -145,7 +146,7 @@ func (r *Reconciler) keepConfig(ctx context.Context, s *scene, m *machine, befor
 		return ignoreMissing(err)
 	}
 	own := func(key string) bool { return key == fingerprintAnnotation }
-	return r.keeper.Keep(ctx, object, s.metadata(), own, before)
+	return r.keeper.Keep(ctx, provision.Part{Object: object, Machine: m.Machine, Own: own}, s.metadata(), before)
 }
 
 // infrastructure reads the infrastructure object of a Machine; nil where there is none, which the Machine's controller

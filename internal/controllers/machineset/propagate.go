@@ -110,12 +110,12 @@ func (r *Reconciler) propagateTo(ctx context.Context, s *scene, m *clusterv1.Mac
 		r.tracker.Wrote(s.set.UID, result.Object)
 	}
 	return errors.Join(
-		r.propagateMetadata(ctx, s, m.Spec.InfrastructureRef, s.infrastructure, before),
-		r.propagateMetadata(ctx, s, m.Spec.Bootstrap.ConfigRef, s.bootstrap, before))
+		r.propagateMetadata(ctx, s, m, m.Spec.InfrastructureRef, s.infrastructure, before),
+		r.propagateMetadata(ctx, s, m, m.Spec.Bootstrap.ConfigRef, s.bootstrap, before))
 }
 
 // propagateMetadata makes labels and annotations so on a Machine's bootstrap or infrastructure object.
-func (r *Reconciler) propagateMetadata(ctx context.Context, s *scene, ref clusterv1.ContractVersionedObjectReference, t provision.Template, before bool) error {
+func (r *Reconciler) propagateMetadata(ctx context.Context, s *scene, m *clusterv1.Machine, ref clusterv1.ContractVersionedObjectReference, t provision.Template, before bool) error {
 	if !ref.IsDefined() {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (r *Reconciler) propagateMetadata(ctx context.Context, s *scene, ref cluste
 	if err != nil {
 		return err
 	}
-	return r.keeper.Keep(ctx, object, s.metadata(), provision.FromTemplate(t.Object), before)
+	return r.keeper.Keep(ctx, provision.Part{Object: object, Machine: m, Template: t.Object}, s.metadata(), before)
 }
 
 // metadata is what bootstrap and infrastructure objects get from the set.
