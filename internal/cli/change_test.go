@@ -8,10 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 )
 
 // ofCluster answers with the objects of one cluster of the golden fleet.
@@ -189,5 +192,19 @@ func TestWait_SaysWhatGoesOnWhenNobodyLooksAnyMore(t *testing.T) {
 	got := runUntil(ctx, t, handler, "upgrade", "edge", "--version", "v1.36.2", "--wait", "--timeout", "1m")
 	if got.code != int(exitInterrupted) || !strings.Contains(got.stderr, "the work goes on") || !strings.Contains(got.stderr, "slipway tree edge -w") {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestTree_ShowsTheRestWhereTheInfrastructureMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	answers := ofCluster(t, "demo", nil)
+	path := pathOf(infrav1.GroupVersion.WithKind("SimCluster"), &infrav1.SimCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}})
+	if answers[path] == nil {
+		t.Fatalf("nothing is answered at %s", path)
+	}
+	answers[path] = apierrors.NewForbidden(schema.GroupResource{Resource: "simclusters"}, "demo", nil).Status()
+	got := run(t, answers, "tree", "demo")
+	if got.code != int(exitDone) || !strings.Contains(got.stdout, "KubeadmControlPlane/demo-cp") {
+		t.Errorf("exit code %d:\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }

@@ -45,6 +45,9 @@ func (c canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(sent)
 		return
 	}
+	if status, refused := answer.(metav1.Status); refused {
+		w.WriteHeader(int(status.Code))
+	}
 	if !found {
 		w.WriteHeader(http.StatusNotFound)
 		answer = metav1.Status{

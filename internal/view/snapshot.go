@@ -129,7 +129,7 @@ func loadRef(ctx context.Context, r Reader, namespace string, ref clusterv1.Cont
 	u.SetGroupVersionKind(mapping.GroupVersionKind)
 	err = r.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, u)
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read %s %s: %w", ref.Kind, ref.Name, err)
