@@ -127,9 +127,6 @@ func TestMachines_ThatAreRefusedLeaveNothingBehind(t *testing.T) {
 	}
 	w.says(clusterv1.ScalingUpCondition, metav1.ConditionTrue, "the quota is used up")
 	writes.Refuse(nil)
-	w.change(func(kcp *controlplanev1.KubeadmControlPlane) {
-		kcp.Annotations = map[string]string{"example.com/try": "again"}
-	})
 	w.settled(1)
 	w.tidy(1)
 }

@@ -205,7 +205,6 @@ func TestMachineSet_RefusedMachinesLeaveNothingBehind(t *testing.T) {
 		return nil
 	})
 	writes.Refuse(nil)
-	w.Change(set, func() { set.Annotations = map[string]string{"example.com/try": "again"} })
 	settled(t, w, set, 1)
 	configs, err := w.Configs(t.Context())
 	w.Must(err)
