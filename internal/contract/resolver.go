@@ -71,12 +71,20 @@ type Kind struct {
 
 // Resolver finds the objects that references name. It is safe for concurrent use.
 type Resolver struct {
-	reader client.Reader
+	reader   client.Reader
+	live     client.Reader
+	listings listings
 }
 
 // NewResolver returns a Resolver that reads metadata of CustomResourceDefinitions and unstructured objects. The reader
 // is usually the manager's client with both in its cache.
 func NewResolver(reader client.Reader) *Resolver { return &Resolver{reader: reader} }
+
+// Asking has the Resolver ask the API server why a kind cannot be listed, and returns it. It is for the set-up.
+func (r *Resolver) Asking(live client.Reader) *Resolver {
+	r.live = live
+	return r
+}
 
 // Resolve returns the version in which to read a kind. The error is an *outcome.Stall when the kind is not installed or
 // keeps no contract that we speak.
@@ -135,7 +143,8 @@ func highest(list string) string {
 }
 
 // Get returns the object that a reference names in the namespace. apierrors.IsNotFound tells that it is not there; other
-// errors are those of Resolve and of the reader.
+// errors are those of Resolve and of the reader, and an *outcome.Stall when the cache waits for the first list of the kind in
+// vain.
 func (r *Resolver) Get(ctx context.Context, ref clusterv1.ContractVersionedObjectReference, namespace string) (*Object, error) {
 	kind, err := r.Resolve(ctx, ref.GroupKind())
 	if err != nil {
@@ -164,7 +173,18 @@ func (r *Resolver) Missing(ctx context.Context, ref clusterv1.ContractVersionedO
 func (r *Resolver) get(ctx context.Context, kind Kind, key client.ObjectKey) (*Object, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind.GroupVersionKind)
-	if err := r.reader.Get(ctx, key, u, client.UnsafeDisableDeepCopy); err != nil {
+	began := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, r.listings.patience(kind.GroupVersionKind, began))
+	defer cancel()
+	err := r.reader.Get(bounded, key, u, client.UnsafeDisableDeepCopy)
+	switch {
+	case apierrors.IsTimeout(err) && bounded.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("get %s %s: %w", kind.Kind, key, r.notListable(ctx, kind.GroupVersionKind, began))
+	case err != nil && !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("get %s %s: %w", kind.Kind, key, err)
+	}
+	r.listings.came(kind.GroupVersionKind)
+	if err != nil {
 		return nil, fmt.Errorf("get %s %s: %w", kind.Kind, key, err)
 	}
 	return NewObject(u, kind.Contract), nil

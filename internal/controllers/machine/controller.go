@@ -80,7 +80,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if r.Recorder == nil {
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
-	opts.MaxConcurrentReconciles = max(opts.MaxConcurrentReconciles, workers)
+	if opts.MaxConcurrentReconciles == 0 {
+		opts.MaxConcurrentReconciles = workers
+	}
 	r.began, r.applier = r.Now(), apply.New(r.Client, fieldManager)
 	r.settling, r.written, r.lanes = apply.NewSettle[types.NamespacedName](r.Settle), newWritten(), newLanes(remoteLanes)
 	if err := addIndexes(mgr); err != nil {
@@ -99,7 +101,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if err != nil {
 		return err
 	}
-	r.externals = contract.NewWatches(contract.NewResolver(r.Client), c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofExternal))
+	r.externals = contract.NewWatches(contract.NewResolver(r.Client).Asking(r.APIReader), c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofExternal))
 	return nil
 }
 
