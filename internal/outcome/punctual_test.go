@@ -43,7 +43,7 @@ func TestPunctual_KeepsTheTimerBesideAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := p.Reconcile(t.Context(), reconcile.Request{})
-			if failed := row.in[0] != minute; errors.Is(err, broken) != failed {
+			if errors.Is(err, broken) != errors.Is(errors.Join(row.in...), broken) {
 				t.Errorf("the error is %v", err)
 			}
 			if row.want == 0 && len(queue.set) > 0 || row.want > 0 && (len(queue.set) != 1 || queue.set[0] != row.want) {
