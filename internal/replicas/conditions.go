@@ -18,8 +18,9 @@ const (
 	// firstReport is how long after its creation a Machine is passed over while it does not report UpToDate: its
 	// controller has hardly seen it.
 	firstReport = 10 * time.Second
-	// bullet begins each detail of a message.
-	bullet = "\n* "
+	// bullet begins each detail of a message, and further its other lines, which may begin like a bullet themselves.
+	bullet  = "\n* "
+	further = "\n  "
 )
 
 // MachinesReady returns the condition that merges the Ready conditions of the Machines.
@@ -101,7 +102,11 @@ func (s Scale) Up() metav1.Condition {
 // Told returns the obstacles that the condition ScalingUp of an owner tells.
 func Told(conds []metav1.Condition) []string {
 	parts := strings.Split(conditions.Message(conds, clusterv1.ScalingUpCondition), bullet)
-	return parts[1:]
+	told := parts[1:]
+	for i, text := range told {
+		told[i] = strings.ReplaceAll(text, further, "\n")
+	}
+	return told
 }
 
 // Down returns the condition ScalingDown.
@@ -175,7 +180,7 @@ func withBullets(head string, details []string) string {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, d := range details {
-		b.WriteString(bullet + d)
+		b.WriteString(bullet + strings.ReplaceAll(d, "\n", further))
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -70,6 +71,18 @@ func TestScale_TellsWhatIsWantedAndWhatIsInTheWay(t *testing.T) {
 				t.Errorf("up %+v, down %+v", up, down)
 			}
 		})
+	}
+}
+
+func TestTold_GivesBackWhatWasTold(t *testing.T) {
+	t.Parallel()
+	want := []string{"one line", "several:\n* of these\n  * and of those\nlines", ""}
+	up := replicas.Scale{Desired: new(int32(1)), Obstacles: want}.Up()
+	if diff := cmp.Diff(want, replicas.Told([]metav1.Condition{up})); diff != "" {
+		t.Errorf("-want +told\n%s", diff)
+	}
+	if told := replicas.Told(nil); len(told) > 0 {
+		t.Errorf("without a condition: %q", told)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +18,7 @@ import (
 	"slipway.dev/slipway/internal/events"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/provision"
+	"slipway.dev/slipway/internal/replicas"
 )
 
 // orphans finds what was made for Machines of the set that do not exist, as the reader shows it.
@@ -89,7 +90,7 @@ func (r *Reconciler) create(ctx context.Context, s *scene, count int32, unfinish
 		r.Recorder.Eventf(s.set, nil, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create, "Created %s: %s",
 			conditions.Count(len(made), "Machine"), plan.NameList(made))
 	}
-	if s.refused != nil && !strings.Contains(conditions.Message(s.set.Status.Conditions, clusterv1.ScalingUpCondition), s.refused.Error()) {
+	if s.refused != nil && !slices.Contains(replicas.Told(s.set.Status.Conditions), s.refused.Error()) {
 		r.Recorder.Eventf(s.set, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
 	}
 	return err
