@@ -47,7 +47,9 @@ func run(t *testing.T, w *workers.World) (*workers.Writes, *workers.Keeper) {
 	return writes, keeper
 }
 
-func setUp(mgr ctrl.Manager, writes *workers.Writes) error { return setUpDrawing(mgr, writes, rand.IntN) }
+func setUp(mgr ctrl.Manager, writes *workers.Writes) error {
+	return setUpDrawing(mgr, writes, rand.IntN)
+}
 
 // setUpDrawing is setUp where the names of MachineSets are drawn so.
 func setUpDrawing(mgr ctrl.Manager, writes *workers.Writes, random func(int) int) error {
