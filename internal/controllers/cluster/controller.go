@@ -74,6 +74,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		return err
 	}
 	toCluster := handler.EnqueueRequestsFromMapFunc(clustersOf)
+	punctual := &outcome.Punctual{Reconciler: r}
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("cluster").WithOptions(opts).
 		For(&clusterv1.Cluster{}).
 		Watches(&clusterv1.Machine{}, toCluster, builder.WithPredicates(machineChanges())).
@@ -82,11 +83,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		Watches(&clusterv1.MachinePool{}, toCluster).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret), builder.WithPredicates(comesOrGoes())).
 		WatchesRawSource(r.Clusters.Source(ofConnection, r.ConnectionGrace)).
-		Build(r)
+		WatchesRawSource(punctual.Source()).
+		Build(punctual)
 	if err != nil {
 		return err
 	}
-	r.externals = contract.NewWatches(contract.NewResolver(r.Client), c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofExternal))
+	r.externals = contract.NewWatches(contract.NewResolver(r.Client).Asking(r.APIReader), c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofExternal))
 	return nil
 }
 

@@ -63,16 +63,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if r.Recorder == nil {
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
-	r.resolver = contract.NewResolver(r.Client)
+	r.resolver = contract.NewResolver(r.Client).Asking(r.APIReader)
 	r.own, r.pace = apply.New(r.Client, fieldManager), apply.NewPace(reportInterval)
 	r.spent, r.unlocked = newKnown(), newKnown()
+	punctual := &outcome.Punctual{Reconciler: r}
 	return ctrl.NewControllerManagedBy(mgr).Named("kubeadmconfig").WithOptions(opts).
 		For(&bootstrapv1.KubeadmConfig{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(machineChanges())).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanges())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret), builder.WithPredicates(secretChanges())).
 		WatchesRawSource(r.Clusters.Source(r.ofConnection)).
-		Complete(r)
+		WatchesRawSource(punctual.Source()).
+		Complete(punctual)
 }
 
 // +kubebuilder:rbac:groups=bootstrap.cluster.x-k8s.io,resources=kubeadmconfigs,verbs=get;list;watch;patch

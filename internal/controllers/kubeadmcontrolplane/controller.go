@@ -80,7 +80,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if r.Recorder == nil {
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
-	r.resolver = contract.NewResolver(r.Client)
+	r.resolver = contract.NewResolver(r.Client).Asking(r.APIReader)
 	r.machines, r.own = apply.New(r.Client, machineManager), apply.New(r.Client, fieldManager)
 	r.keeper = provision.NewKeeper(r.Client, r.APIReader, apply.New(r.Client, metadataManager), machineManager)
 	r.maker = provision.NewMaker(r.Client, r.machines)
@@ -89,6 +89,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.unread = apply.NewPace(unreadInterval)
 	r.members, r.patience = newMemberLog(), newPatience()
 	r.swept = provision.NewSweeps()
+	punctual := &outcome.Punctual{Reconciler: r}
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("kubeadmcontrolplane").WithOptions(opts).
 		For(&controlplanev1.KubeadmControlPlane{}, builder.WithPredicates(ownChanges())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(machineChanges())).
@@ -97,7 +98,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret), builder.WithPredicates(secretChanges())).
 		WatchesRawSource(r.Clusters.Source(r.ofConnection, connectionGrace)).
 		WatchesRawSource(r.Clusters.NodeSource(r.ofNode)).
-		Build(r)
+		WatchesRawSource(punctual.Source()).
+		Build(punctual)
 	if err != nil {
 		return err
 	}

@@ -64,16 +64,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	}
 	r.sets, r.own = apply.New(r.Client, setManager), apply.New(r.Client, fieldManager)
 	r.tracker, r.pace, r.acting = freshness.New(r.Now), apply.NewPace(statusInterval), newActing()
+	punctual := &outcome.Punctual{Reconciler: r}
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("machinedeployment").WithOptions(opts).
 		For(&clusterv1.MachineDeployment{}).
 		Watches(&clusterv1.MachineSet{}, handler.EnqueueRequestsFromMapFunc(r.ofSet), builder.WithPredicates(replicas.SetChanges())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(ofMachine), builder.WithPredicates(replicas.MachineChanges())).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(replicas.ClusterChanges())).
-		Build(r)
+		WatchesRawSource(punctual.Source()).
+		Build(punctual)
 	if err != nil {
 		return err
 	}
-	resolver := contract.NewResolver(r.Client)
+	resolver := contract.NewResolver(r.Client).Asking(r.APIReader)
 	r.templates = contract.NewWatches(resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofTemplate))
 	r.controlPlanes = contract.NewWatches(resolver, c, mgr.GetCache(), handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), provision.VersionChanges())
 	return nil

@@ -66,16 +66,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	if r.Recorder == nil {
 		r.Recorder = mgr.GetEventRecorder(fieldManager)
 	}
-	r.resolver = contract.NewResolver(r.Client)
+	r.resolver = contract.NewResolver(r.Client).Asking(r.APIReader)
 	r.machines, r.own = apply.New(r.Client, machineManager), apply.New(r.Client, fieldManager)
 	r.keeper = provision.NewKeeper(r.Client, r.APIReader, apply.New(r.Client, metadataManager), machineManager)
 	r.maker = provision.NewMaker(r.Client, r.machines)
 	r.tracker, r.pace, r.swept = freshness.New(r.Now), apply.NewPace(statusInterval), provision.NewSweeps()
+	punctual := &outcome.Punctual{Reconciler: r}
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("machineset").WithOptions(opts).
 		For(&clusterv1.MachineSet{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(replicas.MachineChanges())).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(replicas.ClusterChanges())).
-		Build(r)
+		WatchesRawSource(punctual.Source()).
+		Build(punctual)
 	if err != nil {
 		return err
 	}
