@@ -54,11 +54,15 @@ func (a *app) backup(ctx context.Context, dir, file string) error {
 	if _, err := statedir.ReadRecord(dir); err != nil {
 		return fault.New(err, what, "there is no state: "+err.Error(), dir, "name the state directory with --state-dir")
 	}
+	target, err := backupFile(file)
+	if err != nil {
+		return fault.New(err, what, err.Error(), file, "name another file, such as slipway.backup")
+	}
 	a.say("Saving the state in %s.", a.tilde(dir))
 	var size int64
-	err := replaceFile(file, func(w io.Writer) error {
+	err = replaceFile(target, func(w io.Writer) error {
 		counted := &counter{Writer: w}
-		err := writeBackup(ctx, counted, dir, filepath.Dir(file))
+		err := writeBackup(ctx, counted, dir, filepath.Dir(target))
 		size = counted.n
 		return err
 	})
@@ -68,6 +72,28 @@ func (a *app) backup(ctx context.Context, dir, file string) error {
 	a.say("Saved %s to %s in %s. It holds keys and secrets: keep it safe.", bytesText(size), file, progress.Duration(a.now().Sub(begun)))
 	a.say("\nRestore:  %s", a.try("up --from %s --state-dir DIRECTORY", file))
 	return a.printDocument(backupDocument{typeMeta{viewAPIVersion, "Backup"}, file, size, dir})
+}
+
+// backupFile is the file that is replaced by a backup: where a link leads, and nothing but a file.
+func backupFile(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("the file has no name")
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return path, nil
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "", errors.New("it is a directory")
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is no ordinary file, and a backup would replace it")
+	}
+	return path, nil
 }
 
 // backupDocument is a backup that was made, as JSON.

@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -180,5 +183,31 @@ func TestBackup_NamesTheFileThatTheUserGave(t *testing.T) {
 	told := a.explain(nil, cannotWrite(err, "cannot back up the management plane", file, "slipway status"))
 	if told.Where != file || strings.Contains(told.Cause, "/.x-") || !strings.Contains(told.Cause, filepath.Dir(file)) {
 		t.Errorf("it says %+v", told)
+	}
+}
+
+func TestBackup_ReplacesNothingButAFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	file, link, pipe := write("file"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.Symlink(file, link), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{file: file, link: file, filepath.Join(dir, "new"): filepath.Join(dir, "new")} {
+		if got, err := backupFile(path); got != want || err != nil {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	for path, says := range map[string]string{pipe: "no ordinary file", os.DevNull: "no ordinary file", dir: "a directory", "": "no name"} {
+		if _, err := backupFile(path); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", path, err)
+		}
 	}
 }

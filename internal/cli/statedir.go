@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/spf13/pflag"
+
+	"slipway.dev/slipway/internal/fault"
 )
 
 // defaultStateDir is $XDG_DATA_HOME/slipway, else ~/.local/share/slipway.
@@ -24,7 +26,11 @@ func (a *app) stateDirFlag(f *pflag.FlagSet, dir *string) {
 // stateDir is the absolute path of the state directory that a flag names, or of the default one.
 func (a *app) stateDir(flag string) (string, error) {
 	if flag == "" {
-		return a.defaultStateDir(), nil
+		dir := a.defaultStateDir()
+		if !filepath.IsAbs(dir) {
+			return "", fault.New(nil, "cannot find the management plane's state", "neither XDG_DATA_HOME nor HOME is set", "", "name the state directory with --state-dir")
+		}
+		return dir, nil
 	}
 	dir, err := filepath.Abs(flag)
 	a.planeDir = dir

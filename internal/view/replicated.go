@@ -72,9 +72,10 @@ func factsOfDeployment(md *clusterv1.MachineDeployment) replicated {
 // seen tells whether the controller has looked at the object as it is now.
 func (r replicated) seen() bool { return r.observed >= r.meta.Generation && !r.unset }
 
-// settled tells whether nothing is left to do.
+// settled tells whether nothing is left to do. The counts are those of machines that were looked at: right after a change
+// they are as before it.
 func (r replicated) settled() bool {
-	return r.seen() && r.replicas == r.desired && r.upToDate == r.desired && r.available == r.desired
+	return r.seen() && !r.outdated() && r.replicas == r.desired && r.upToDate == r.desired && r.available == r.desired
 }
 
 // outdated tells whether machines have to be replaced. The counts alone do not tell: a new machine is not up to date before

@@ -164,6 +164,18 @@ func TestCluster_IsNeverReadyBeforeEveryPartSawTheLastChange(t *testing.T) {
 	})
 }
 
+func TestCluster_IsNotReadyWhileARolloutHasToBegin(t *testing.T) {
+	t.Parallel()
+	c := settled()
+	c.Deployments[0].Status.Conditions = append(c.Deployments[0].Status.Conditions, is("RollingOut", "True", "RollingOut", "Rolling out 2 replicas", 0))
+	if s := c.Status(now); s.State != view.Working || c.Settled() {
+		t.Errorf("it is %s: %s, settled: %t", s.State, s.Message, c.Settled())
+	}
+	if s := view.OfMachineDeployment(&c.Deployments[0], now); s.State != view.Working {
+		t.Errorf("the deployment is %s: %s", s.State, s.Message)
+	}
+}
+
 func TestCluster_BecomesStuckWhenNothingMoves(t *testing.T) {
 	t.Parallel()
 	c := settled()
