@@ -126,18 +126,23 @@ func are(want int32, counts ...*int32) bool {
 
 func dump(v any) string { return fmt.Sprintf("%#v", v) }
 
-// Wait polls until check returns nil or the context ends, whose error then holds the last one of check.
+// Wait polls until check returns nil or the context ends, whose error then holds the last one of a check that was not cut
+// short by that.
 func Wait(ctx context.Context, every time.Duration, check func(context.Context) error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	var last error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w; at last: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; at last: %w", context.Cause(ctx), last)
 		case <-tick.C:
 		}
 	}
