@@ -106,6 +106,21 @@ func (s Spec) Up(ctx context.Context, c client.Client) error {
 	return fmt.Errorf("cluster %s is not Available: %s", s.Name, conditionText(cluster.Status.Conditions))
 }
 
+// Dated returns nil when every control-plane Machine of a namespace tells when its certificates end. That is read last, and
+// where it could not be read, on a busy machine, not before a minute later: until then a fleet is quiet and not settled.
+func Dated(ctx context.Context, c client.Client, namespace string) error {
+	machines := &clusterv1.MachineList{}
+	if err := c.List(ctx, machines, client.InNamespace(namespace), client.HasLabels{clusterv1.MachineControlPlaneLabel}); err != nil {
+		return err
+	}
+	for i := range machines.Items {
+		if m := &machines.Items[i]; m.Status.CertificatesExpiryDate.IsZero() {
+			return fmt.Errorf("machine %s does not tell when its certificates end", m.Name)
+		}
+	}
+	return nil
+}
+
 func conditionText(conds []metav1.Condition) string {
 	for _, c := range conds {
 		if c.Type == clusterv1.AvailableCondition {

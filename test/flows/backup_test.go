@@ -59,7 +59,7 @@ func snapshot(t *testing.T, c client.Client, namespace string, of func(unstructu
 	return index(objs, of)
 }
 
-// settled waits until nothing in a namespace has been written for a while.
+// settled waits until nothing in a namespace has been written for a while, and nothing is still to be.
 func settled(t *testing.T, c client.Client, namespace string) {
 	t.Helper()
 	last, since := snapshot(t, c, namespace, resourceVersion), time.Now()
@@ -76,6 +76,6 @@ func settled(t *testing.T, c client.Client, namespace string) {
 		if time.Since(since) < quiet {
 			return fmt.Errorf("quiet since %s", since.Format(time.TimeOnly))
 		}
-		return nil
+		return fleet.Dated(ctx, c, namespace)
 	})
 }

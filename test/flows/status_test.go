@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -74,11 +77,54 @@ func strip(t *testing.T, c client.Client, namespace string) {
 
 var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
+// ordered returns a copy of a value in which all lists of conditions are in order: theirs is that in which several
+// controllers came to write them.
+func ordered(value any) any {
+	switch v := runtime.DeepCopyJSONValue(value).(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = ordered(v[key])
+		}
+		if list, ok := v["conditions"].([]any); ok {
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(conditionType(a), conditionType(b)) })
+		}
+		return v
+	default:
+		return v
+	}
+}
+
+func conditionType(condition any) string {
+	fields, ok := condition.(map[string]any)
+	if !ok {
+		return ""
+	}
+	text, _, _ := unstructured.NestedString(fields, "type")
+	return text
+}
+
 // timelessStatus is a status without what is different whenever it is written.
 func timelessStatus(obj unstructured.Unstructured) string {
-	status, err := json.Marshal(obj.Object["status"])
+	status, err := json.Marshal(ordered(obj.Object["status"]))
 	if err != nil {
 		return err.Error()
 	}
 	return instant.ReplaceAllString(string(status), "then")
+}
+
+func TestOrdered_IsBlindToTheOrderOfConditionsAlone(t *testing.T) {
+	t.Parallel()
+	list := func(types ...string) any {
+		var all []any
+		for _, c := range types {
+			all = append(all, map[string]any{"type": c, "status": "True"})
+		}
+		return map[string]any{"conditions": all, "deprecated": map[string]any{"v1beta1": map[string]any{"conditions": slices.Clone(all)}}}
+	}
+	if diff := cmp.Diff(ordered(list("A", "B", "C")), ordered(list("C", "A", "B"))); diff != "" {
+		t.Error(diff)
+	}
+	if cmp.Equal(ordered(list("A", "B")), ordered(list("A", "C"))) || ordered(nil) != nil {
+		t.Error("it is blind to more")
+	}
 }
