@@ -49,10 +49,13 @@ func (c Cluster) Status(now time.Time) Status {
 	available := find(o.Status.Conditions, clusterv1.AvailableCondition)
 	probe := find(o.Status.Conditions, clusterv1.ClusterRemoteConnectionProbeCondition)
 	_, annotated := o.Annotations[clusterv1.PausedAnnotation]
+	paused := annotated || o.Spec.Paused != nil && *o.Spec.Paused
 	switch {
+	case !o.DeletionTimestamp.IsZero() && paused:
+		return Status{State: Paused, Message: "Paused: its deletion goes on when it is resumed", Since: o.DeletionTimestamp.Time}
 	case !o.DeletionTimestamp.IsZero():
 		return deletion(&o.ObjectMeta, o.Status.Conditions, now)
-	case annotated || o.Spec.Paused != nil && *o.Spec.Paused:
+	case paused:
 		return Status{State: Paused, Message: "Paused: nothing is changed until it is resumed"}
 	case o.Status.ObservedGeneration < o.Generation:
 		return late(Status{State: Working, Message: "Not yet seen by the controllers", Since: changed(&o.ObjectMeta)}, expectedReady, now)

@@ -164,6 +164,15 @@ func TestCluster_IsNeverReadyBeforeEveryPartSawTheLastChange(t *testing.T) {
 	})
 }
 
+func TestCluster_ThatIsPausedSaysSoWhileItIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	c := settled()
+	c.Object.Spec.Paused, c.Object.DeletionTimestamp = new(true), new(ago(time.Hour))
+	if s := c.Status(now); s.State != view.Paused || s.Message == "" || !s.Since.Equal(now.Add(-time.Hour)) {
+		t.Errorf("it is %+v", s)
+	}
+}
+
 func TestCluster_IsNotReadyWhileARolloutHasToBegin(t *testing.T) {
 	t.Parallel()
 	c := settled()
