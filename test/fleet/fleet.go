@@ -4,6 +4,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -93,10 +94,10 @@ func (s Spec) Up(ctx context.Context, c client.Client) error {
 		return err
 	}
 	if cp := cluster.Status.ControlPlane; cp == nil || !are(s.ControlPlane, cp.DesiredReplicas, cp.Replicas, cp.AvailableReplicas, cp.UpToDateReplicas) {
-		return fmt.Errorf("control plane of %s: %+v, want %d of each", s.Name, dump(cluster.Status.ControlPlane), s.ControlPlane)
+		return fmt.Errorf("control plane of %s is not %d of each: %s", s.Name, s.ControlPlane, dump(cluster.Status))
 	}
 	if w := cluster.Status.Workers; s.Workers > 0 && (w == nil || !are(s.Workers, w.DesiredReplicas, w.Replicas, w.AvailableReplicas, w.UpToDateReplicas)) {
-		return fmt.Errorf("workers of %s: %+v, want %d of each", s.Name, dump(cluster.Status.Workers), s.Workers)
+		return fmt.Errorf("workers of %s are not %d of each: %s", s.Name, s.Workers, dump(cluster.Status))
 	}
 	for _, cond := range cluster.Status.Conditions {
 		if cond.Type == clusterv1.AvailableCondition && cond.Status == metav1.ConditionTrue {
@@ -139,7 +140,14 @@ func are(want int32, counts ...*int32) bool {
 	return true
 }
 
-func dump(v any) string { return fmt.Sprintf("%#v", v) }
+// dump is a status with everything that its conditions say.
+func dump(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
 
 // Wait polls until check returns nil or the context ends, whose error then holds the last one of a check that was not cut
 // short by that.
