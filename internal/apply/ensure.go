@@ -44,9 +44,14 @@ func (a *Applier) HoldsObject(observed client.Object, intent *unstructured.Unstr
 	return holds, err
 }
 
-// AssumeObject remembers that the intent is in place on the object, which somebody made so in another way.
+// AssumeObject is Assume for an object of a kind that has no Go type.
 func (a *Applier) AssumeObject(obj client.Object, intent *unstructured.Unstructured) error {
-	body, err := json.Marshal(untyped{intent})
+	return a.Assume(obj, untyped{intent})
+}
+
+// Assume remembers that the intent is in place on the object, which somebody made so in another way.
+func (a *Applier) Assume(obj client.Object, intent Configuration) error {
+	body, err := json.Marshal(intent)
 	if err != nil {
 		return fmt.Errorf("encode intent for %s: %w", client.ObjectKeyFromObject(obj), err)
 	}

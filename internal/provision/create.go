@@ -44,10 +44,7 @@ func Create(ctx context.Context, c client.Client, applier *apply.Applier, intent
 	if err != nil {
 		return nil, err
 	}
-	u.SetUID(made.UID)
-	u.SetResourceVersion(made.ResourceVersion)
-	_, err = applier.Ensure(ctx, u, intent, true) // It sends nothing: u is the intent.
-	return made, err
+	return made, applier.Assume(made, intent)
 }
 
 func createObject(ctx context.Context, c client.Client, manager string, u *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
