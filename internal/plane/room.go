@@ -64,7 +64,6 @@ func shrink(ctx context.Context, s *etcdserver.EtcdServer) error {
 
 // fullness says how full a store is and what to do about it, or nothing while it has room.
 func fullness(s *etcdserver.EtcdServer, quota int64) string {
-
 	switch {
 	case refusesWrites(s):
 		return fmt.Sprintf("the store has reached its size limit of %d MiB and refuses writes: slipway down and then slipway up make room; "+
