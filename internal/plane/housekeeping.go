@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/controller-manager/pkg/informerfactory"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 	"k8s.io/kubernetes/pkg/controller/namespace"
@@ -28,9 +29,14 @@ import (
 const (
 	gcWorkers        = 10
 	namespaceWorkers = 5
-	// kindsResync is how often the garbage collector looks for kinds that were added or removed.
+	// kindsResync is how often the garbage collector looks for kinds that were added or removed when nothing tells it of any.
 	kindsResync = 30 * time.Second
+	// kindsSettle is how long no CustomResourceDefinition changes before the garbage collector looks at once: they come in
+	// batches, and discovery tells of each a moment later.
+	kindsSettle = time.Second
 )
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // housekeeping is the part of Kubernetes' controller manager that a plane without pods needs: the garbage collector and the
 // namespace controller.
@@ -53,33 +59,71 @@ func startHousekeeping(ctx context.Context, cfg *rest.Config) (*housekeeping, er
 		shared.Core().V1().Namespaces(), 5*time.Minute, corev1.FinalizerKubernetes)
 
 	started := make(chan struct{})
-	cached := memory.NewMemCacheClient(client.Discovery())
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery()))
 	objects := metadatainformer.NewSharedInformerFactoryWithOptions(meta, 0, metadatainformer.WithTransform(withoutManagedFields))
 	gc, err := garbagecollector.NewGarbageCollector(ctx, client, meta, mapper, ignoredByGC(),
 		informerfactory.NewInformerFactory(shared, objects), started)
 	if err != nil {
 		return nil, fmt.Errorf("make the garbage collector: %w", err)
 	}
+	changed, err := changes(objects.ForResource(definitions).Informer())
+	if err != nil {
+		return nil, err
+	}
 	shared.Start(ctx.Done())
 	objects.Start(ctx.Done())
 	close(started)
 	h.wg.Go(func() { namespaces.Run(ctx, namespaceWorkers) })
 	h.wg.Go(func() { gc.Run(ctx, gcWorkers, 5*time.Second) })
-	h.wg.Go(func() { gc.Sync(ctx, freshDiscovery{cached}, kindsResync) })
+	h.wg.Go(func() { followKinds(ctx, gc, client.Discovery(), changed) })
 	return h, nil
 }
 
 func (h *housekeeping) wait() { h.wg.Wait() }
 
-// freshDiscovery forgets what it knew before each look, as the garbage collector expects of its discovery client.
-type freshDiscovery struct {
-	discovery.CachedDiscoveryInterface
+// followKinds has the garbage collector watch the kinds that there are, soon after they change. Until it watches a kind, it does not
+// see that an object of it is deleted, and what that owned stays.
+func followKinds(ctx context.Context, gc *garbagecollector.GarbageCollector, kinds discovery.ServerResourcesInterface, changed <-chan struct{}) {
+	for ctx.Err() == nil {
+		round, end := context.WithCancel(ctx)
+		var looking sync.WaitGroup
+		looking.Go(func() { gc.Sync(round, kinds, kindsResync) })
+		settle(ctx, changed)
+		end()
+		looking.Wait()
+	}
 }
 
-func (d freshDiscovery) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
-	d.Invalidate()
-	return d.CachedDiscoveryInterface.ServerPreferredResources()
+// settle waits for a change, and then until none has followed for kindsSettle.
+func settle(ctx context.Context, changed <-chan struct{}) {
+	var settled <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			settled = time.After(kindsSettle)
+		case <-settled:
+			return
+		}
+	}
+}
+
+// changes tells of each change that an informer sees; changes that nobody has taken yet are one.
+func changes(informer cache.SharedIndexInformer) (<-chan struct{}, error) {
+	changed := make(chan struct{}, 1)
+	tell := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { tell() },
+		UpdateFunc: func(any, any) { tell() },
+		DeleteFunc: func(any) { tell() },
+	})
+	return changed, err
 }
 
 func ignoredByGC() map[schema.GroupResource]struct{} {

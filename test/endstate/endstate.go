@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// OwnerGone stands in the line of an object behind each owner that is not among the objects.
+const OwnerGone = "(not there)"
+
 // Normalise returns a line for each object, sorted: its kind, name, owner chain, spec, conditions and counts of replicas, and of
 // a Secret or ConfigMap the keys without the data. Objects whose names end in a random suffix are numbered by creation among those of
 // their kind and owner, and every mention of them is renamed alike.
@@ -81,7 +84,7 @@ func (w world) owners(obj *unstructured.Unstructured, seen []types.UID) []string
 		}
 		owner := w.byUID[ref.UID]
 		if owner == nil || slices.Contains(seen, ref.UID) {
-			chains = append(chains, link+" (not there)")
+			chains = append(chains, link+" "+OwnerGone)
 			continue
 		}
 		above := w.owners(owner, append(slices.Clone(seen), ref.UID))

@@ -206,23 +206,27 @@ func (r *course) settled(t *testing.T) map[string][]string {
 	states := map[string][]string{}
 	alive, _ := crashplan.Survivors(r.steps)
 	for name, spec := range alive {
-		state, err := r.state(t.Context(), spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		states[name] = state
+		eventually(t, name+" tells its end state", func(ctx context.Context) (err error) {
+			states[name], err = r.state(ctx, spec)
+			return err
+		})
 	}
 	return states
 }
 
-// state is what has become of a cluster: its objects and the members of its etcd. Its Nodes are as its spec says, see whole.
+// state is what has become of a cluster: its objects and the members of its etcd. Its Nodes are as its spec says, see whole. What
+// the garbage collector has yet to take away, because its owner is gone, is an error.
 func (r *course) state(ctx context.Context, s fleet.Spec) ([]string, error) {
 	objs, err := objects(ctx, r.client, s.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	etcd, err := members(ctx, r.client, s)
-	return append(endstate.Normalise(objs), etcd...), err
+	lines := endstate.Normalise(objs)
+	if i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, endstate.OwnerGone) }); i >= 0 {
+		return nil, fmt.Errorf("its owner is gone: %s", lines[i])
+	}
+	return append(lines, etcd...), err
 }
 
 // same waits until each cluster is as the undisturbed run left it.
