@@ -26,9 +26,13 @@ const (
 	reasonCertificateInvalid    = "CertificateInvalid"
 	reasonWaitingForCertificate = "WaitingForCertificate"
 	reasonInvalidEndpoint       = "InvalidEndpoint"
+	// reasonClaimed is why a Cluster does not take an object that it refers to.
+	reasonClaimed = "OwnedByAnotherCluster"
 
 	// secretRecheck is when to look again for a Secret whose content shows in no event that we watch.
 	secretRecheck = 10 * time.Second
+	// claimRecheck is when to look again whether another Cluster has given up an object: it changes its own spec alone.
+	claimRecheck = 10 * time.Second
 )
 
 // act brings a Cluster on. All steps are tried, whatever becomes of the others, once the Cluster carries the finalizer.
@@ -56,7 +60,7 @@ func (r *Reconciler) own(ctx context.Context, w *world, e external) error {
 	if w.cluster.Spec.Topology.IsDefined() {
 		owner.Controller, owner.BlockOwnerDeletion = new(true), new(true)
 	}
-	_, err := contract.Own(ctx, r.Client, fieldManager, e.object, contract.Ownership{Owner: owner, ClusterName: w.cluster.Name})
+	_, err := contract.Own(ctx, r.Client, fieldManager, e.object, contract.Ownership{Owner: owner, Former: e.former, ClusterName: w.cluster.Name})
 	return err
 }
 

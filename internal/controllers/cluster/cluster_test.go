@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
+	"slipway.dev/slipway/internal/planetest"
 )
 
 // says returns an error unless the condition has status and reason, and its message the words.
@@ -149,6 +151,67 @@ func TestCluster_DanglingReferencesAreExplained(t *testing.T) {
 	c := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clusterName}}
 	w.must(w.Delete(t.Context(), c))
 	w.untilGone(c)
+}
+
+// What two Clusters shared would be deleted with either.
+func TestCluster_DoesNotTakeWhatAnotherOwns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	w.create()
+	w.provisioned()
+	w.until(func(c *clusterv1.Cluster) error {
+		return says(c, clusterv1.InfrastructureReadyCondition, metav1.ConditionTrue, clusterv1.ReadyReason)
+	})
+	thief := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "thief"},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", clusterName), ControlPlaneRef: w.ref("ControlPlane", clusterName)},
+	}
+	w.must(w.Create(t.Context(), thief))
+	planetest.Eventually(t, func(ctx context.Context) error {
+		w.must(w.Get(ctx, client.ObjectKeyFromObject(thief), thief))
+		sentence := "belongs to Cluster demo; refer to another, or give it up there first"
+		return errors.Join(
+			says(thief, clusterv1.InfrastructureReadyCondition, metav1.ConditionFalse, "OwnedByAnotherCluster", sentence),
+			says(thief, clusterv1.ClusterControlPlaneAvailableCondition, metav1.ConditionFalse, "OwnedByAnotherCluster", sentence),
+		)
+	})
+	infra, controlPlane := w.fake("Cluster", clusterName), w.fake("ControlPlane", clusterName)
+	w.hold(infra)
+	w.hold(controlPlane)
+	w.must(w.Delete(t.Context(), thief))
+	w.untilGone(thief)
+	for _, o := range []client.Object{infra, controlPlane} {
+		w.notDeleting(o)
+		if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].Name != clusterName || o.GetLabels()[clusterv1.ClusterNameLabel] != clusterName {
+			t.Errorf("%s has owners %v and labels %v", o.GetObjectKind().GroupVersionKind().Kind, owners, o.GetLabels())
+		}
+	}
+}
+
+func TestCluster_TakesWhatAnotherGaveUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	former := w.create(standalone)
+	w.provisioned()
+	w.until(func(c *clusterv1.Cluster) error {
+		return says(c, clusterv1.InfrastructureReadyCondition, metav1.ConditionTrue, clusterv1.ReadyReason)
+	})
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(former), former))
+	before := former.DeepCopy()
+	former.Spec.InfrastructureRef = w.ref("Cluster", "another")
+	w.must(w.Patch(t.Context(), former, client.MergeFrom(before)))
+	heir := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "heir"}, Spec: clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", clusterName)},
+	}
+	w.must(w.Create(t.Context(), heir))
+	infra := w.fake("Cluster", clusterName)
+	planetest.Eventually(t, func(ctx context.Context) error {
+		w.must(w.Get(ctx, client.ObjectKeyFromObject(infra), infra))
+		if owners := infra.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != heir.UID || infra.GetLabels()[clusterv1.ClusterNameLabel] != "heir" {
+			return fmt.Errorf("owners %v, labels %v", owners, infra.GetLabels())
+		}
+		return nil
+	})
 }
 
 func TestCluster_MilestonesStayWhenAnObjectIsDeleted(t *testing.T) {

@@ -97,8 +97,11 @@ func (r *Reconciler) tell(w *world, reason, action, note string) {
 }
 
 // externalFacts are what the plan asks of an object. The cache's word is not enough for one that is not there: nobody
-// would delete it later. A kind that is not installed any more has no objects.
+// would delete it later. A kind that is not installed any more has no objects, and what is another Cluster's stays with that.
 func (r *Reconciler) externalFacts(ctx context.Context, w *world, e external) (plan.External, error) {
+	if e.claimed {
+		return plan.External{}, nil
+	}
 	f := plan.External{Referenced: e.ref.IsDefined(), Kind: e.ref.Kind, Name: e.ref.Name}
 	if e.object != nil {
 		f.Exists, f.Deleting = plan.True, e.object.Deleting()

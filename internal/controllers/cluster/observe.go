@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
+	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/remote"
 )
@@ -55,6 +57,10 @@ type external struct {
 	object *contract.Object
 	// err says why it could not be read; that it does not exist is no error.
 	err error
+	// claimed says that it is another Cluster's. err says whose, and object is nil.
+	claimed bool
+	// former are owners that do not refer to it any more.
+	former []metav1.OwnerReference
 }
 
 func (e external) missing() bool { return e.ref.IsDefined() && e.object == nil && e.err == nil }
@@ -102,10 +108,46 @@ func (r *Reconciler) external(ctx context.Context, w *world, ref clusterv1.Contr
 	switch {
 	case err == nil:
 		e.object = object
+		r.otherOwners(ctx, w, &e)
 	case !apierrors.IsNotFound(err):
 		e.err = err
 	}
 	return e
+}
+
+// otherOwners looks at the other Clusters that own an object. One that still refers to it keeps it: what two Clusters shared would be
+// deleted with either. A reference of the same name is of an earlier life of this Cluster, as after a restore.
+func (r *Reconciler) otherOwners(ctx context.Context, w *world, e *external) {
+	for _, owner := range e.object.Metadata().GetOwnerReferences() {
+		if owner.Kind != clusterKind || !strings.HasPrefix(owner.APIVersion, clusterv1.GroupVersion.Group+"/") || owner.Name == w.cluster.Name {
+			continue
+		}
+		other := &clusterv1.Cluster{}
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: w.cluster.Namespace, Name: owner.Name}, other, client.UnsafeDisableDeepCopy)
+		switch {
+		case err == nil && other.UID == owner.UID && slices.Contains(references(other), reference(e.ref)):
+			if !owns(w.cluster, e.object) {
+				*e = external{ref: e.ref, claimed: true, err: claimed(e.ref, owner.Name)}
+				return
+			}
+		case client.IgnoreNotFound(err) != nil:
+			*e = external{ref: e.ref, err: err}
+			return
+		default:
+			e.former = append(e.former, owner)
+		}
+	}
+}
+
+func owns(c *clusterv1.Cluster, o *contract.Object) bool {
+	return slices.ContainsFunc(o.Metadata().GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == c.UID })
+}
+
+func claimed(ref clusterv1.ContractVersionedObjectReference, owner string) error {
+	return &outcome.Stall{
+		Reason: reasonClaimed, Recheck: claimRecheck,
+		Message: fmt.Sprintf("%s %s belongs to Cluster %s; refer to another, or give it up there first", ref.Kind, ref.Name, owner),
+	}
 }
 
 // descendants lists everything that belongs to the Cluster.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,9 @@ const (
 	byCluster   = "cluster.slipway.dev/cluster"
 	byReference = "cluster.slipway.dev/reference"
 )
+
+// controlPlaneGroup is the API group of every control plane provider, by the contract.
+const controlPlaneGroup = "controlplane.cluster.x-k8s.io"
 
 const (
 	clusterKind           = "Cluster"
@@ -84,10 +88,14 @@ func references(obj client.Object) []string {
 	var keys []string
 	for _, ref := range []clusterv1.ContractVersionedObjectReference{c.Spec.InfrastructureRef, c.Spec.ControlPlaneRef} {
 		if ref.IsDefined() {
-			keys = append(keys, ref.GroupKind().String()+"/"+ref.Name)
+			keys = append(keys, reference(ref))
 		}
 	}
 	return keys
+}
+
+func reference(ref clusterv1.ContractVersionedObjectReference) string {
+	return ref.GroupKind().String() + "/" + ref.Name
 }
 
 func clustersOf(_ context.Context, obj client.Object) []reconcile.Request {
@@ -152,7 +160,11 @@ func comesOrGoes() predicate.Predicate {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
+// isControlPlane reports whether a Machine is one of the control plane: its label says so, or, where that was lost, its owner.
 func isControlPlane(m *clusterv1.Machine) bool {
-	_, ok := m.Labels[clusterv1.MachineControlPlaneLabel]
-	return ok
+	if _, ok := m.Labels[clusterv1.MachineControlPlaneLabel]; ok {
+		return true
+	}
+	owner := metav1.GetControllerOfNoCopy(m)
+	return owner != nil && strings.HasPrefix(owner.APIVersion, controlPlaneGroup+"/")
 }

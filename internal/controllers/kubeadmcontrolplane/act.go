@@ -203,43 +203,6 @@ func (r *Reconciler) tellUnhealthy(s *scene) {
 	s.after = outcome.Sooner(s.after, wait)
 }
 
-// tearDown deletes the Machines once no worker needs them, and lets the control plane go when none is left.
-func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
-	p := plan.ControlPlaneDeletion(s.workers, s.workersRead, s.machineFacts())
-	if len(s.workers) > 0 || s.workersRead != plan.True {
-		return nil
-	}
-	// A Machine that the cache does not show yet would be left to the garbage collector, with a hook that nobody drops.
-	if err := r.fresh(ctx, s); err != nil {
-		return err
-	}
-	var errs []error
-	for _, m := range s.machines {
-		errs = append(errs, r.dropHook(ctx, s, m))
-	}
-	var gone []string
-	for _, name := range p.Delete {
-		if err := r.deleteMachine(ctx, s, s.machine(name)); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		gone = append(gone, name)
-	}
-	if len(gone) > 0 {
-		r.Recorder.Eventf(s.kcp, nil, corev1.EventTypeNormal, events.SuccessfulDelete, events.Delete, "Deleted %s: %s",
-			conditions.Count(len(gone), "Machine"), plan.NameList(gone))
-	}
-	if err := errors.Join(errs...); err != nil || !p.Finish {
-		return err
-	}
-	if _, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, s.kcp, controlplanev1.KubeadmControlPlaneFinalizer); err != nil {
-		return err
-	}
-	r.forget(s.kcp)
-	s.gone = true
-	return nil
-}
-
 func replicasOf(kcp *controlplanev1.KubeadmControlPlane) int32 {
 	if kcp.Spec.Replicas == nil {
 		return 1

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
@@ -75,7 +76,7 @@ func (r *Reconciler) orphans(ctx context.Context, s *scene) ([]provision.Orphan,
 		Owner:          s.kcp.UID,
 		Bootstrap:      bootstrapv1.GroupVersion.WithKind(configKind),
 		Infrastructure: infrastructure,
-		Options:        ofControlPlane(s.key),
+		Options:        append(inCluster(s.key), client.HasLabels{clusterv1.MachineControlPlaneLabel}),
 		Exists:         func(name string) bool { return s.machine(name) != nil },
 	})
 }

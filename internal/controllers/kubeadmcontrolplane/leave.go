@@ -56,7 +56,7 @@ func (r *Reconciler) leaveOne(ctx context.Context, s *scene, m *machine) error {
 	facts := plan.LeaveFacts{Machine: m.Name, Others: s.others(m), EtcdManaged: s.etcdManaged(), OtherHooks: otherHooks(m.Machine)}
 	p := plan.LeaveEtcd(facts)
 	if p.Step == plan.LeaveDone {
-		return r.dropHook(ctx, s, m)
+		return r.dropHook(ctx, s, m.Machine)
 	}
 	if p.Step == plan.LeaveWaitHooks {
 		s.held = append(s.held, fmt.Sprintf("Machine %s: %s", m.Name, p.Reason))
@@ -90,7 +90,7 @@ func (r *Reconciler) leaveOne(ctx context.Context, s *scene, m *machine) error {
 func (r *Reconciler) leaveStep(ctx context.Context, s *scene, m *machine, door *remote.Etcd, p plan.LeavePlan) (bool, error) {
 	switch p.Step {
 	case plan.LeaveDone:
-		return true, r.dropHook(ctx, s, m)
+		return true, r.dropHook(ctx, s, m.Machine)
 	case plan.LeaveMoveLeader:
 		return false, door.MoveLeader(ctx, p.To)
 	case plan.LeaveRemoveMember:
@@ -137,7 +137,7 @@ func otherHooks(m *clusterv1.Machine) []string {
 }
 
 // dropHook takes our hook off the Machine, where it is.
-func (r *Reconciler) dropHook(ctx context.Context, s *scene, m *machine) error {
+func (r *Reconciler) dropHook(ctx context.Context, s *scene, m *clusterv1.Machine) error {
 	copied := m.DeepCopy()
 	changed, err := apply.Metadata(ctx, r.Client, machineManager, copied, func(meta metav1.Object) {
 		annotations := map[string]string{}

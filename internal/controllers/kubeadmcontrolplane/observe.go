@@ -135,28 +135,38 @@ func (r *Reconciler) observeCluster(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// list returns the control-plane Machines of a cluster, sorted by name, as the cache holds them.
+// list returns the control-plane Machines of a cluster, sorted by name, as the cache holds them. One that lost its labels is found by
+// its owner, which puts them back: it runs an API server and a member of etcd all the same.
 func (r *Reconciler) list(ctx context.Context, cluster types.NamespacedName) ([]*clusterv1.Machine, error) {
 	if cluster.Name == "" {
 		return nil, nil
 	}
 	var list clusterv1.MachineList
-	if err := r.Client.List(ctx, &list, append(ofControlPlane(cluster), client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.Client.List(ctx, &list, client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list control plane Machines of Cluster %s: %w", cluster, err)
 	}
-	machines := make([]*clusterv1.Machine, len(list.Items))
+	var machines []*clusterv1.Machine
 	for i := range list.Items {
-		machines[i] = &list.Items[i]
+		if m := &list.Items[i]; m.Spec.ClusterName == cluster.Name && isControlPlane(m) {
+			machines = append(machines, m)
+		}
 	}
 	slices.SortFunc(machines, func(a, b *clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) })
 	return machines, nil
 }
 
-func ofControlPlane(cluster types.NamespacedName) []client.ListOption {
-	return []client.ListOption{
-		client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name},
-		client.HasLabels{clusterv1.MachineControlPlaneLabel},
+// inCluster selects what belongs to a cluster.
+func inCluster(cluster types.NamespacedName) []client.ListOption {
+	return []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}}
+}
+
+// isControlPlane reports whether a Machine is one of a control plane, by its label or its owner.
+func isControlPlane(m metav1.Object) bool {
+	if _, labelled := m.GetLabels()[clusterv1.MachineControlPlaneLabel]; labelled {
+		return true
 	}
+	owner := metav1.GetControllerOfNoCopy(m)
+	return owner != nil && owner.Kind == ownKind
 }
 
 func (r *Reconciler) observeMachines(ctx context.Context, s *scene) error {
@@ -190,20 +200,20 @@ func (s *scene) unowned() []string {
 
 // concerns reports whether the control plane controls the Machine or may adopt it.
 func (s *scene) concerns(m metav1.Object) bool {
-	return metav1.GetControllerOfNoCopy(m) == nil || metav1.IsControlledBy(m, s.kcp)
+	return metav1.GetControllerOfNoCopy(m) == nil && isControlPlane(m) || metav1.IsControlledBy(m, s.kcp)
 }
 
-// fresh returns nil when the cache holds all Machines that were made and deleted for the control plane.
+// fresh returns nil when the cache holds all Machines that were made and deleted for the control plane. The API server is asked by
+// label, so that one which lost it counts on neither side.
 func (r *Reconciler) fresh(ctx context.Context, s *scene) error {
 	seen := []metav1.Object{s.kcp}
-	for _, m := range s.machines {
-		seen = append(seen, m.Machine)
-	}
-	for _, m := range s.strays {
-		seen = append(seen, m)
+	for _, m := range slices.Concat(s.all(), s.strays) {
+		if m.Labels[clusterv1.ClusterNameLabel] == s.key.Name {
+			seen = append(seen, m)
+		}
 	}
 	kinds := []schema.GroupVersionKind{clusterv1.GroupVersion.WithKind("Machine")}
-	list := freshness.Live(r.APIReader, s.concerns, kinds, ofControlPlane(s.key)...)
+	list := freshness.Live(r.APIReader, s.concerns, kinds, inCluster(s.key)...)
 	list = freshness.With(r.APIReader, controlplanev1.GroupVersion.WithKind(ownKind), s.kcp, list)
 	return r.tracker.Fresh(ctx, s.kcp.UID, seen, list)
 }
@@ -232,13 +242,13 @@ func (r *Reconciler) observeWorkers(ctx context.Context, s *scene) error {
 		s.workersRead = plan.True // Nobody asks for an orderly end any more.
 		return nil
 	}
-	options := []client.ListOption{client.InNamespace(s.key.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.key.Name}}
+	options := inCluster(s.key)
 	var machines clusterv1.MachineList
 	if err := r.Client.List(ctx, &machines, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		return fmt.Errorf("list Machines of Cluster %s: %w", s.key, err)
 	}
 	for i := range machines.Items {
-		if _, ours := machines.Items[i].Labels[clusterv1.MachineControlPlaneLabel]; !ours {
+		if !isControlPlane(&machines.Items[i]) {
 			s.workers = append(s.workers, plan.Descendant{Kind: plan.MachineKind, Name: machines.Items[i].Name})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,6 +35,69 @@ func TestAdoption_PutsTheHookOnSoThatTheMemberLeaves(t *testing.T) {
 	w.gone(&adopted)
 	w.settled(3)
 	w.tidy(3)
+}
+
+// A Machine without the labels by which it is found still runs an API server and a member of etcd.
+func TestMachine_ThatLostItsLabelsIsStillCountedAndGetsThemBack(t *testing.T) {
+	t.Parallel()
+	for _, label := range []string{clusterv1.MachineControlPlaneLabel, clusterv1.ClusterNameLabel} {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			w.run(t)
+			m := w.settled(1)[0]
+			strip := func() {
+				before := m.DeepCopy()
+				delete(m.Labels, label)
+				w.must(w.Patch(t.Context(), &m, client.MergeFrom(before)))
+			}
+			strip()
+			planetest.Eventually(t, func(ctx context.Context) error {
+				w.must(w.Get(ctx, client.ObjectKeyFromObject(&m), &m))
+				if _, labelled := m.Labels[label]; !labelled {
+					return fmt.Errorf("labels %v", m.Labels)
+				}
+				return nil
+			})
+			if again := w.settled(1)[0]; again.UID != m.UID {
+				t.Errorf("Machine %s was replaced by %s", m.Name, again.Name)
+			}
+			release := w.hold(&m)
+			w.must(w.Delete(t.Context(), w.cluster))
+			w.says(clusterv1.DeletingCondition, metav1.ConditionTrue, m.Name)
+			strip()
+			release()
+			w.gone(&m)
+			w.gone(w.cluster)
+		})
+	}
+}
+
+// Nobody but a control plane drops its hook, and nobody but its owner takes the authorities along.
+func TestOrphaning_LeavesNothingThatHoldsUpTheDeletionOfTheCluster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.run(t)
+	m := w.settled(1)[0]
+	w.must(w.Delete(t.Context(), w.kcp, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
+	w.gone(w.kcp)
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(&m), &m))
+	if _, hooked := m.Annotations[controlplanev1.PreTerminateHookCleanupAnnotation]; hooked || !m.DeletionTimestamp.IsZero() {
+		t.Errorf("annotations %v, deleted %v", m.Annotations, m.DeletionTimestamp)
+	}
+	w.must(w.Delete(t.Context(), w.cluster))
+	w.gone(w.cluster)
+	w.gone(&m)
+	planetest.Eventually(t, func(ctx context.Context) error {
+		var left corev1.SecretList
+		if err := w.List(ctx, &left, client.InNamespace(w.namespace)); err != nil {
+			return err
+		}
+		if len(left.Items) > 0 {
+			return fmt.Errorf("%d Secrets are left, such as %s", len(left.Items), left.Items[0].Name)
+		}
+		return nil
+	})
 }
 
 func TestInit_NotBesideMachinesOfOthers(t *testing.T) {
