@@ -37,16 +37,28 @@ type bench struct {
 	writes  *workers.Writes
 	applier *apply.Applier
 	maker   *provision.Maker
+	owners  map[string]types.UID
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	w := workers.New(t)
-	b := &bench{World: w, writes: &workers.Writes{}}
+	b := &bench{World: w, writes: &workers.Writes{}, owners: map[string]types.UID{}}
 	c := b.writes.Client(w)
 	b.applier = apply.New(c, maker)
 	b.maker = provision.NewMaker(c, b.applier)
 	return b
+}
+
+// owner is the UID of a MachineSet, which is there: the garbage collector takes what nobody owns.
+func (b *bench) owner(name string) types.UID {
+	b.Helper()
+	if b.owners[name] == "" {
+		set := b.MachineSet(name, 0)
+		b.Make(set)
+		b.owners[name] = set.UID
+	}
+	return b.owners[name]
 }
 
 // objects are those of a machine of an owner.
@@ -57,7 +69,7 @@ func (b *bench) objects(name, owner string) provision.Objects {
 	spec.Bootstrap.ConfigRef.Kind, spec.Bootstrap.ConfigRef.Name = "KubeadmConfig", name
 	configuration, err := apply.Convert[corev1ac.MachineSpecApplyConfiguration](&spec)
 	b.Must(err)
-	ref := provision.OwnerOfMachines(clusterv1.GroupVersion.String(), "MachineSet", owner, types.UID(owner))
+	ref := provision.OwnerOfMachines(clusterv1.GroupVersion.String(), "MachineSet", owner, b.owner(owner))
 	return provision.Objects{
 		Bootstrap:      b.part(bootstrapv1.GroupVersion.WithKind("KubeadmConfig"), name, owner),
 		Infrastructure: b.part(infrav1.GroupVersion.WithKind("SimMachine"), name, owner),
@@ -67,12 +79,13 @@ func (b *bench) objects(name, owner string) provision.Objects {
 }
 
 func (b *bench) part(gvk schema.GroupVersionKind, name, owner string) *unstructured.Unstructured {
+	b.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)
 	u.SetNamespace(b.Namespace)
 	u.SetName(name)
 	u.SetLabels(map[string]string{"owner": owner})
-	u.SetOwnerReferences([]metav1.OwnerReference{provision.Owner(clusterv1.GroupVersion.String(), "MachineSet", owner, types.UID(owner))})
+	u.SetOwnerReferences([]metav1.OwnerReference{provision.Owner(clusterv1.GroupVersion.String(), "MachineSet", owner, b.owner(owner))})
 	return u
 }
 
@@ -154,7 +167,7 @@ func TestMaker_RollsBackNothingThatWasTakenOverMeanwhile(t *testing.T) {
 		b.Must(b.Get(t.Context(), b.Key("m"), taken))
 		b.Change(taken, func() {
 			taken.OwnerReferences = append(taken.OwnerReferences, metav1.OwnerReference{
-				APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine", Name: "m", UID: "other", Controller: new(true),
+				APIVersion: clusterv1.GroupVersion.String(), Kind: "MachineSet", Name: "other", UID: b.owner("other"), Controller: new(true),
 			})
 		})
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "machines"}, "m", errors.New("no"))
@@ -167,7 +180,7 @@ func TestMaker_RollsBackNothingThatWasTakenOverMeanwhile(t *testing.T) {
 		t.Errorf("left are %v", left)
 	}
 	orphans, err := provision.Orphans(t.Context(), b, provision.Search{
-		Owner: "ours", Infrastructure: infrav1.GroupVersion.WithKind("SimMachine"),
+		Owner: b.owner("ours"), Infrastructure: infrav1.GroupVersion.WithKind("SimMachine"),
 		Options: []client.ListOption{client.InNamespace(b.Namespace)}, Exists: func(string) bool { return false },
 	})
 	if err != nil || len(orphans) > 0 {

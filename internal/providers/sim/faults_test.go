@@ -2,8 +2,8 @@ package sim_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
-	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -138,11 +138,11 @@ func documented() map[string]func(*rig) {
 	}
 }
 
-// untilRefused waits until nobody listens at the endpoint.
+// untilRefused waits until no API server answers at the endpoint.
 func (r *rig) untilRefused() {
 	r.Helper()
 	planetest.Eventually(r, func(ctx context.Context) error {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.address())
+		conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", r.address()) //nolint:gosec // Whoever answers.
 		if err == nil {
 			return errors.Join(errors.New("the endpoint accepts connections"), conn.Close())
 		}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -91,7 +89,7 @@ func (r *Reconciler) claim(ctx context.Context, seen *observed) error {
 	before := seen.sim.DeepCopy()
 	controllerutil.AddFinalizer(seen.sim, infrav1.SimClusterFinalizer)
 	if !chosen {
-		endpoint, err := r.chooseEndpoint(ctx, seen.sim.Spec.ControlPlaneEndpoint)
+		endpoint, err := r.chooseEndpoint(ctx, seen.sim)
 		if err != nil {
 			return err
 		}
@@ -99,13 +97,17 @@ func (r *Reconciler) claim(ctx context.Context, seen *observed) error {
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, seen.sim, patch, client.FieldOwner(fieldManager)); err != nil {
+		if place, ok := owner.PlaceOf(seen.sim); ok && !chosen {
+			r.World.Release(place)
+		}
 		return fmt.Errorf("write the endpoint of SimCluster %s: %w", client.ObjectKeyFromObject(seen.sim), err)
 	}
 	return nil
 }
 
-// chooseEndpoint fills in what the user left open, with a port that no SimCluster has and nobody listens on.
-func (r *Reconciler) chooseEndpoint(ctx context.Context, e clusterv1.APIEndpoint) (clusterv1.APIEndpoint, error) {
+// chooseEndpoint fills in what the user left open, with a port that no SimCluster has and nobody listens on. It is ours from then on.
+func (r *Reconciler) chooseEndpoint(ctx context.Context, sim *infrav1.SimCluster) (clusterv1.APIEndpoint, error) {
+	e := sim.Spec.ControlPlaneEndpoint
 	if e.Host == "" {
 		e.Host = endpointHost
 	}
@@ -125,12 +127,11 @@ func (r *Reconciler) chooseEndpoint(ctx context.Context, e clusterv1.APIEndpoint
 		if taken[port] {
 			continue
 		}
-		ln, err := net.Listen("tcp", net.JoinHostPort(e.Host, strconv.Itoa(int(port))))
-		if err != nil {
-			continue
+		place := world.Place{Key: client.ObjectKeyFromObject(sim), ID: sim.UID, Host: e.Host, Port: port}
+		if err := r.World.Reserve(place); err == nil {
+			e.Port = port
+			return e, nil
 		}
-		e.Port = port
-		return e, ln.Close()
 	}
 	return e, outcome.Waiting(15*time.Second, "NoFreePort", "No free port was found between %d and %d for the API endpoint", firstPort, lastPort)
 }

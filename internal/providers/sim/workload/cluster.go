@@ -21,6 +21,8 @@ type Config struct {
 	Dir string
 	// ListenAddr is a host and port; port 0 takes a free one, see Cluster.Addr.
 	ListenAddr string
+	// Listen opens the address, also again after it was closed; nil means that of net.
+	Listen func(addr string) (net.Listener, error)
 	// ServingCertPEM and ServingKeyPEM are the API server's certificate and key. Without them the cluster is loaded but listens only
 	// from Cluster.SetCertificates on, for callers who keep their CAs in the Store.
 	ServingCertPEM, ServingKeyPEM []byte
@@ -37,6 +39,7 @@ type Cluster struct {
 	key    types.NamespacedName
 	store  *Store
 	hooks  Hooks
+	open   func(addr string) (net.Listener, error)
 	rbac   rbacCache
 
 	version atomic.Pointer[string]
@@ -57,7 +60,10 @@ type credentials struct {
 
 // open builds a cluster. The caller holds the server's lock.
 func (s *Server) open(key types.NamespacedName, cfg Config) (*Cluster, error) {
-	c := &Cluster{server: s, key: key, hooks: cfg.Hooks, addr: cfg.ListenAddr, reachable: true}
+	c := &Cluster{server: s, key: key, hooks: cfg.Hooks, open: cfg.Listen, addr: cfg.ListenAddr, reachable: true}
+	if c.open == nil {
+		c.open = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+	}
 	c.SetVersion(cfg.Version)
 	store, err := openStore(filepath.Join(cfg.Dir, "cluster.state"), s.shared, s.now)
 	if err != nil {
@@ -137,7 +143,7 @@ func (c *Cluster) settle() error {
 
 // listen begins to accept connections. The caller holds the lock.
 func (c *Cluster) listen() error {
-	inner, err := net.Listen("tcp", c.addr)
+	inner, err := c.open(c.addr)
 	if err != nil {
 		return fmt.Errorf("listen for the cluster's API: %w", err)
 	}

@@ -165,7 +165,7 @@ func (c *Cluster) kubeadmInit(b *boot, cfg config.InitConfiguration) error {
 		cluster = *b.docs.Cluster
 	}
 	if c.api != nil && !b.lenient && !workload.Has[*corev1.Node](c.api.Store(), types.NamespacedName{Name: b.node}) && len(c.machines) > 0 {
-		return &BootstrapError{b.step(), fmt.Errorf("the control plane endpoint %s belongs to a cluster already", c.listenAddr())}
+		return &BootstrapError{b.step(), fmt.Errorf("the control plane endpoint %s belongs to a cluster already", c.place.address())}
 	}
 	pki, err := b.authorities(cluster.CertificatesDir, externalEtcd(cluster))
 	if err != nil {
@@ -231,7 +231,7 @@ func (c *Cluster) found(pki certs.Set) error {
 
 func (c *Cluster) initialObjects(b *boot, cfg config.InitConfiguration, cluster config.ClusterConfiguration) ([]workload.Object, error) {
 	params := initobjects.Params{
-		Cluster: cluster, KubernetesVersion: b.machine.Version, Server: "https://" + c.listenAddr(), CAPEM: c.pki[certs.ClusterCA].Cert,
+		Cluster: cluster, KubernetesVersion: b.machine.Version, Server: "https://" + c.place.address(), CAPEM: c.pki[certs.ClusterCA].Cert,
 	}
 	made, err := initobjects.Objects(params)
 	if err != nil {
@@ -327,7 +327,7 @@ func (c *Cluster) checkTrust(b *boot, cfg config.JoinConfiguration) error {
 			return fail("discovery file %s is missing", cfg.Discovery.File.KubeConfigPath)
 		}
 		if !bytes.Contains(text, []byte(net.JoinHostPort(c.place.Host, strconv.Itoa(int(c.place.Port))))) {
-			return fail("discovery file %s does not point at %s", cfg.Discovery.File.KubeConfigPath, c.listenAddr())
+			return fail("discovery file %s does not point at %s", cfg.Discovery.File.KubeConfigPath, c.place.address())
 		}
 		return nil
 	}
@@ -335,8 +335,8 @@ func (c *Cluster) checkTrust(b *boot, cfg config.JoinConfiguration) error {
 	if d == nil {
 		return fail("discovery names neither a token nor a file")
 	}
-	if d.APIServerEndpoint != c.listenAddr() {
-		return fail("the API server %s does not answer; the cluster's is %s", d.APIServerEndpoint, c.listenAddr())
+	if d.APIServerEndpoint != c.place.address() {
+		return fail("the API server %s does not answer; the cluster's is %s", d.APIServerEndpoint, c.place.address())
 	}
 	if !d.UnsafeSkipCAVerification {
 		if err := initobjects.CheckPins(c.pki[certs.ClusterCA].Cert, d.CACertHashes); err != nil {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -154,7 +153,7 @@ func (c *Cluster) open() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	file, err := c.world.workload.Open(c.place.Key, workload.Config{Dir: c.dir, ListenAddr: c.listenAddr(), Hooks: c.hooks(), Version: "v1.0.0"})
+	file, err := c.world.workload.Open(c.place.Key, workload.Config{Dir: c.dir, ListenAddr: c.place.address(), Listen: c.listen, Hooks: c.hooks(), Version: "v1.0.0"})
 	if err != nil {
 		return err
 	}
@@ -218,8 +217,13 @@ func (c *Cluster) openEtcd() error {
 	return err
 }
 
-func (c *Cluster) listenAddr() string {
-	return net.JoinHostPort(c.place.Host, strconv.Itoa(int(c.place.Port)))
+// listen is for the API server behind the cluster's door.
+func (c *Cluster) listen(addr string) (net.Listener, error) {
+	d, err := c.world.doors.at(addr, c.place.Key)
+	if err != nil {
+		return nil, err
+	}
+	return d.listen()
 }
 
 func (c *Cluster) hooks() workload.Hooks {
@@ -255,7 +259,7 @@ func (c *Cluster) matters(ch workload.Change) bool {
 func (c *Cluster) dialPod(ctx context.Context, pod *corev1.Pod, port int32) (net.Conn, error) {
 	const etcdPort = 2379
 	if strings.HasPrefix(pod.Name, "kube-apiserver-") {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(c.place.Host, strconv.Itoa(int(c.place.Port))))
+		return (&net.Dialer{}).DialContext(ctx, "tcp", c.place.address())
 	}
 	c.mu.Lock()
 	members := c.members
@@ -298,6 +302,7 @@ func (c *Cluster) close() error {
 	if members != nil {
 		members.Close()
 	}
+	c.world.doors.shut(c.place.address(), c.place.Key)
 	if file == nil {
 		return nil
 	}

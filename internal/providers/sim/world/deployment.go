@@ -16,11 +16,7 @@ import (
 )
 
 func (r *round) deployments() error {
-	all, err := workload.List[*appsv1.Deployment](r.store, "", nil)
-	if err != nil {
-		return err
-	}
-	for _, d := range all {
+	for _, d := range r.wanted {
 		if d.DeletionTimestamp == nil && d.Spec.Replicas != nil && len(d.Spec.Template.Spec.Containers) > 0 {
 			r.deployment(d)
 		}

@@ -28,6 +28,8 @@ type round struct {
 	store *workload.Store
 	now   time.Time
 	nodes []*corev1.Node
+	// wanted are the Deployments.
+	wanted []*appsv1.Deployment
 	// pods are those that count, with those that the round makes.
 	pods []*corev1.Pod
 	// changed are the objects to write, and drop the Pods to delete.
@@ -56,13 +58,18 @@ func (c *Cluster) tend() error {
 	return r.write()
 }
 
+// observe reads what asks for a Node before the Nodes, so that whoever made a Node fit for Pods and then asked for some gets them
+// there.
 func (r *round) observe() error {
 	var err error
-	if r.nodes, err = workload.List[*corev1.Node](r.store, "", nil); err != nil {
+	if r.wanted, err = workload.List[*appsv1.Deployment](r.store, "", nil); err != nil {
 		return err
 	}
 	pods, err := workload.List[*corev1.Pod](r.store, "", nil)
 	if err != nil {
+		return err
+	}
+	if r.nodes, err = workload.List[*corev1.Node](r.store, "", nil); err != nil {
 		return err
 	}
 	for _, pod := range pods {

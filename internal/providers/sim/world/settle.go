@@ -13,18 +13,19 @@ import (
 	"slipway.dev/slipway/internal/providers/sim/workload"
 )
 
-// Ail sets what is wrong with the cluster as a whole.
+// Ail sets what is wrong with the cluster as a whole. A port that is taken is an error of net, until it can be had.
 func (c *Cluster) Ail(a Ailments) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	_, taken := c.world.doors.at(c.place.address(), c.place.Key)
 	if c.ailing.equal(a) && !c.unsettled {
-		return nil
+		return taken
 	}
 	if err := c.remember(ailingValue, a, a.equal(Ailments{})); err != nil {
 		return err
 	}
 	c.ailing = a
-	return c.settle()
+	return errors.Join(taken, c.settle())
 }
 
 // AilMachine sets what is wrong with a machine. A machine that has not run kubeadm yet is no error: there is nothing to see

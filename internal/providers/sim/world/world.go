@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -33,6 +35,7 @@ type World struct {
 	workload *workload.Server
 	etcd     *etcd.Server
 	tender   *tender
+	doors    doors
 
 	mu       sync.Mutex // guards clusters
 	clusters map[types.NamespacedName]*Cluster
@@ -95,6 +98,18 @@ func (w *World) Cluster(p Place) (*Cluster, error) {
 	return c, nil
 }
 
+// Reserve holds the port of a place for its cluster, from now until that is removed, or until Release. A port that is taken is
+// syscall.EADDRINUSE.
+func (w *World) Reserve(p Place) error {
+	_, err := w.doors.at(p.address(), p.Key)
+	return err
+}
+
+// Release gives the reserved port of a place up, where no cluster came to be.
+func (w *World) Release(p Place) { w.doors.shut(p.address(), p.Key) }
+
+func (p Place) address() string { return net.JoinHostPort(p.Host, strconv.Itoa(int(p.Port))) }
+
 // Remove ends a cluster and deletes its file, and the one that was set aside. A cluster that is not there is no error.
 func (w *World) Remove(p Place) error {
 	c, err := w.Cluster(p)
@@ -131,5 +146,7 @@ func (w *World) Close() error {
 	}
 	w.clusters = map[types.NamespacedName]*Cluster{}
 	w.etcd.Close()
-	return errors.Join(append(errs, w.workload.Close())...)
+	errs = append(errs, w.workload.Close())
+	w.doors.close()
+	return errors.Join(errs...)
 }

@@ -90,7 +90,7 @@ func machineNamed(name string) Machine {
 
 func (f *fleet) initData(spec bootstrapv1.KubeadmConfigSpec) []byte {
 	f.t.Helper()
-	docs := config.ForInit(&spec, config.Cluster{Name: "c", KubernetesVersion: semver.MustParse("1.37.0"), Endpoint: f.cluster().listenAddr()})
+	docs := config.ForInit(&spec, config.Cluster{Name: "c", KubernetesVersion: semver.MustParse("1.37.0"), Endpoint: f.cluster().place.address()})
 	return f.write(cloudinit.Init, docs, f.caFiles(), spec)
 }
 
@@ -101,7 +101,7 @@ func (f *fleet) joinData(role config.Role, tok string) []byte {
 		f.t.Fatal(err)
 	}
 	spec := bootstrapv1.KubeadmConfigSpec{}
-	docs, err := config.ForJoin(&spec, role, config.Trust{Endpoint: f.cluster().listenAddr(), Token: tok, CACertHashes: hashes})
+	docs, err := config.ForJoin(&spec, role, config.Trust{Endpoint: f.cluster().place.address(), Token: tok, CACertHashes: hashes})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func (f *fleet) admin() *kubernetes.Clientset {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	raw, err := kubeconfig.New(ca, kubeconfig.Admin("c", "https://"+f.cluster().listenAddr(), time.Now()))
+	raw, err := kubeconfig.New(ca, kubeconfig.Admin("c", "https://"+f.cluster().place.address(), time.Now()))
 	if err != nil {
 		f.t.Fatal(err)
 	}
