@@ -7,14 +7,20 @@ import (
 	"path/filepath"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
+	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/controllers/cluster"
 	"slipway.dev/slipway/internal/controllers/kubeadmconfig"
 	"slipway.dev/slipway/internal/controllers/kubeadmcontrolplane"
@@ -49,6 +55,14 @@ func ControllerOptions() controller.Options {
 
 func backOff() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryMost)
+}
+
+// watched are the kinds that controllers watch from their start.
+func watched() []client.Object {
+	return []client.Object{
+		&clusterv1.Cluster{}, &clusterv1.Machine{}, &clusterv1.MachineDeployment{}, &clusterv1.MachinePool{}, &clusterv1.MachineSet{},
+		&bootstrapv1.KubeadmConfig{}, &controlplanev1.KubeadmControlPlane{}, &infrav1.SimCluster{}, &infrav1.SimMachine{}, &corev1.Secret{},
+	}
 }
 
 // counted counts the controllers that are added to a manager, as its metrics do: a provider adds several.

@@ -1,4 +1,8 @@
 package manager
 
-// AddControllers is addControllers, for tests outside, which may import planetest.
-var AddControllers = addControllers
+// For tests outside, which may import planetest.
+var (
+	AddControllers = addControllers
+	Fill           = fill
+	Watched        = watched
+)

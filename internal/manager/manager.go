@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -150,7 +151,7 @@ func Settings(scheme *runtime.Scheme) (ctrl.Options, error) {
 }
 
 // ready returns when the webhooks listen, the configurations that send objects to them are in place, and the caches are
-// filled.
+// filled with our own kinds. A provider's kind may never be listed, which keeps its objects back, but not the plane.
 func ready(ctx context.Context, mgr ctrl.Manager, direct client.Client, opts Options, ended <-chan error) error {
 	started := mgr.GetWebhookServer().StartedChecker()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -167,7 +168,24 @@ func ready(ctx context.Context, mgr ctrl.Manager, direct client.Client, opts Opt
 	if err := installWebhooks(ctx, direct, opts); err != nil {
 		return err
 	}
-	if !mgr.GetCache().WaitForCacheSync(ctx) {
+	if opts.WithoutControllers {
+		return nil
+	}
+	return fill(ctx, mgr.GetCache())
+}
+
+// fill returns when a cache holds all objects of our own kinds.
+func fill(ctx context.Context, c cache.Cache) error {
+	var filled []toolscache.InformerSynced
+	for _, kind := range watched() {
+		// To wait for one that was not started is not to wait.
+		informer, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("fill the cache with each %T: %w", kind, err)
+		}
+		filled = append(filled, informer.HasSynced)
+	}
+	if !toolscache.WaitForCacheSync(ctx.Done(), filled...) {
 		return context.Cause(ctx)
 	}
 	return nil

@@ -89,6 +89,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 	r.unread = apply.NewPace(unreadInterval)
 	r.members, r.patience = newMemberLog(), newPatience()
 	r.swept = provision.NewSweeps()
+	if err := addIndexes(mgr); err != nil {
+		return err
+	}
 	punctual := &outcome.Punctual{Reconciler: r}
 	c, err := ctrl.NewControllerManagedBy(mgr).Named("kubeadmcontrolplane").WithOptions(opts).
 		For(&controlplanev1.KubeadmControlPlane{}, builder.WithPredicates(ownChanges())).

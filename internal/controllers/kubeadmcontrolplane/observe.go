@@ -135,23 +135,41 @@ func (r *Reconciler) observeCluster(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// list returns the control-plane Machines of a cluster, sorted by name, as the cache holds them. One that lost its labels is found by
-// its owner, which puts them back: it runs an API server and a member of etcd all the same.
+// list returns the control-plane Machines of a cluster, sorted by name, as the cache holds them.
 func (r *Reconciler) list(ctx context.Context, cluster types.NamespacedName) ([]*clusterv1.Machine, error) {
 	if cluster.Name == "" {
 		return nil, nil
 	}
 	var list clusterv1.MachineList
-	if err := r.Client.List(ctx, &list, client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &list, append(inCluster(cluster), client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, fmt.Errorf("list control plane Machines of Cluster %s: %w", cluster, err)
 	}
 	var machines []*clusterv1.Machine
 	for i := range list.Items {
-		if m := &list.Items[i]; m.Spec.ClusterName == cluster.Name && isControlPlane(m) {
+		if m := &list.Items[i]; isControlPlane(m) {
 			machines = append(machines, m)
 		}
 	}
-	slices.SortFunc(machines, func(a, b *clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(machines, byName)
+	return machines, nil
+}
+
+func byName(a, b *clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) }
+
+// unlabelled returns the control plane's Machines that lost the label of their cluster. It puts it back: they run API servers and
+// members of etcd all the same.
+func (r *Reconciler) unlabelled(ctx context.Context, s *scene) ([]*clusterv1.Machine, error) {
+	var list clusterv1.MachineList
+	err := r.Client.List(ctx, &list, client.InNamespace(s.kcp.Namespace), client.MatchingFields{byOwner: s.kcp.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list Machines of KubeadmControlPlane %s: %w", s.kcp.Name, err)
+	}
+	var machines []*clusterv1.Machine
+	for i := range list.Items {
+		if m := &list.Items[i]; m.Labels[clusterv1.ClusterNameLabel] != s.key.Name && metav1.IsControlledBy(m, s.kcp) {
+			machines = append(machines, m)
+		}
+	}
 	return machines, nil
 }
 
@@ -173,6 +191,14 @@ func (r *Reconciler) observeMachines(ctx context.Context, s *scene) error {
 	list, err := r.list(ctx, s.key)
 	if err != nil {
 		return err
+	}
+	unlabelled, err := r.unlabelled(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(unlabelled) > 0 {
+		list = append(list, unlabelled...)
+		slices.SortFunc(list, byName)
 	}
 	for _, m := range list {
 		switch {

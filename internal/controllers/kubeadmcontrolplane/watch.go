@@ -3,6 +3,7 @@ package kubeadmcontrolplane
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -29,6 +31,22 @@ const (
 	ownKind          = "KubeadmControlPlane"
 	controlPlaneRole = "node-role.kubernetes.io/control-plane"
 )
+
+// byOwner is the index of Machines by the KubeadmControlPlane that controls them.
+const byOwner = "kubeadmcontrolplane.slipway.dev/owner"
+
+func addIndexes(mgr ctrl.Manager) error {
+	owner := func(obj client.Object) []string {
+		if ref := metav1.GetControllerOfNoCopy(obj); ref != nil && ref.Kind == ownKind {
+			return []string{ref.Name}
+		}
+		return nil
+	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &clusterv1.Machine{}, byOwner, owner); err != nil { //nolint:forbidigo // set-up has no context
+		return fmt.Errorf("index Machines by %s: %w", byOwner, err)
+	}
+	return nil
+}
 
 func requestFor(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
