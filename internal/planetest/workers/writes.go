@@ -71,11 +71,11 @@ func (w *Writes) Log() []string {
 	return append([]string(nil), w.log...)
 }
 
-// Cease fails the test unless the writes come to an end: after a second or two, in which status writes that are not
-// urgent may still come, there must be none.
+// Cease fails the test unless the writes come to an end: within half a minute, in which status writes that are not urgent and the
+// clock's may still come on a busy machine, there must be none for longer than such a write is held back.
 func (w *Writes) Cease(t testing.TB) {
 	t.Helper()
-	for range 4 {
+	for range 20 {
 		before := len(w.Log())
 		select {
 		case <-t.Context().Done():
