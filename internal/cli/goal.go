@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
@@ -47,7 +46,7 @@ func neverGone(s *view.Snapshot, now time.Time) bool {
 }
 
 // neverReady tells whether the cluster can no longer become Ready by itself: the controllers have seen what is wanted of it, and
-// it is Stuck or Failed as a whole, or a part of it has Failed that nothing replaces.
+// it is Stuck or Failed as a whole, or what it is made of has Failed.
 func neverReady(s *view.Snapshot, now time.Time) bool {
 	if !seen(s) {
 		return false
@@ -55,19 +54,7 @@ func neverReady(s *view.Snapshot, now time.Time) bool {
 	if state := s.Status(now).State; state == view.Stuck || state == view.Failed {
 		return true
 	}
-	replaced := map[string]bool{}
-	for i := range s.Machines {
-		replaced[s.Machines[i].Name] = isReplaced(s, &s.Machines[i])
-	}
-	return hasFailed(s.Tree(view.TreeOptions{}, now), replaced)
-}
-
-// hasFailed tells whether a part of a tree has Failed, apart from machines that are replaced.
-func hasFailed(n *view.Node, replaced map[string]bool) bool {
-	if n.Status != nil && n.Status.State == view.Failed && (n.Kind != "Machine" || !replaced[n.Name]) {
-		return true
-	}
-	return slices.ContainsFunc(n.Children, func(c *view.Node) bool { return hasFailed(c, replaced) })
+	return slices.ContainsFunc(s.Tree(view.TreeOptions{}, now).Children, func(n *view.Node) bool { return n.Status != nil && n.Status.State == view.Failed })
 }
 
 // seen tells whether the controllers have looked at what is wanted of the cluster now.
@@ -79,26 +66,4 @@ func seen(s *view.Snapshot) bool {
 		return false
 	}
 	return !slices.ContainsFunc(s.Deployments, func(md clusterv1.MachineDeployment) bool { return md.Status.ObservedGeneration < md.Generation })
-}
-
-// isReplaced tells whether a machine is on its way out: it is deleted, remediated, or not what is wanted any more.
-func isReplaced(s *view.Snapshot, m *clusterv1.Machine) bool {
-	if !m.DeletionTimestamp.IsZero() {
-		return true
-	}
-	for _, kind := range []string{clusterv1.MachineUpToDateCondition, clusterv1.MachineOwnerRemediatedCondition} {
-		if meta.IsStatusConditionFalse(m.Status.Conditions, kind) {
-			return true
-		}
-	}
-	wanted := m.Spec.Version
-	if _, found := m.Labels[clusterv1.MachineControlPlaneLabel]; found && s.ControlPlane != nil {
-		wanted = s.ControlPlane.Spec.Version
-	}
-	for i := range s.Deployments {
-		if md := &s.Deployments[i]; m.Labels[clusterv1.MachineDeploymentNameLabel] == md.Name {
-			wanted = md.Spec.Template.Spec.Version
-		}
-	}
-	return m.Spec.Version != wanted
 }

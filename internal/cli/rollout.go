@@ -67,18 +67,18 @@ func statusOf(s *view.Snapshot, r resource, now time.Time) (view.Status, bool) {
 		return s.Status(now), true
 	case kindControlPlane:
 		if s.ControlPlane != nil {
-			return view.OfControlPlane(s.ControlPlane, now), true
+			return s.OfControlPlane(now), true
 		}
 	case kindMachineDeployment:
 		for i := range s.Deployments {
 			if s.Deployments[i].Name == r.object.GetName() {
-				return view.OfMachineDeployment(&s.Deployments[i], now), true
+				return s.OfMachineDeployment(&s.Deployments[i], now), true
 			}
 		}
 	case kindMachineSet:
 		for i := range s.Sets {
 			if s.Sets[i].Name == r.object.GetName() {
-				return view.OfMachineSet(&s.Sets[i], now), true
+				return s.OfMachineSet(&s.Sets[i], now), true
 			}
 		}
 	}

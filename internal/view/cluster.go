@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,8 @@ type Cluster struct {
 	// ControlPlane is nil when there is none, or when it is of another kind.
 	ControlPlane *controlplanev1.KubeadmControlPlane
 	Deployments  []clusterv1.MachineDeployment
+	// Machines may be nil: a list reads them of clusters that are not settled alone.
+	Machines []clusterv1.Machine
 }
 
 // Summary is a cluster in one line.
@@ -47,7 +50,6 @@ func (c Cluster) Status(now time.Time) Status {
 	o := c.Object
 	created := o.CreationTimestamp.Time
 	available := find(o.Status.Conditions, clusterv1.AvailableCondition)
-	probe := find(o.Status.Conditions, clusterv1.ClusterRemoteConnectionProbeCondition)
 	_, annotated := o.Annotations[clusterv1.PausedAnnotation]
 	paused := annotated || o.Spec.Paused != nil && *o.Spec.Paused
 	switch {
@@ -61,8 +63,26 @@ func (c Cluster) Status(now time.Time) Status {
 		return late(Status{State: Working, Message: "Not yet seen by the controllers", Since: changed(&o.ObjectMeta)}, expectedReady, now)
 	case failureOf(o) != "":
 		return Status{State: Failed, Message: failureOf(o), Since: since(available, created)}
+	default:
+		return c.fares(available, now)
+	}
+}
+
+// fares is the status of a cluster that is to be there and that its controllers have seen.
+func (c Cluster) fares(available metav1.Condition, now time.Time) Status {
+	s := c.counted(available, now)
+	if broken, found := c.broken(now); found && s.State != Ready {
+		return broken
+	}
+	return s
+}
+
+// counted is what the conditions and the counts of the cluster and its parts tell.
+func (c Cluster) counted(available metav1.Condition, now time.Time) Status {
+	probe := find(c.Object.Status.Conditions, clusterv1.ClusterRemoteConnectionProbeCondition)
+	switch {
 	case c.initialized() && probe.Status == metav1.ConditionFalse:
-		return Status{State: Unknown, Message: firstText(Flatten(probe.Message), "Its API server cannot be reached"), Since: since(probe, created)}
+		return Status{State: Unknown, Message: firstText(Flatten(probe.Message), "Its API server cannot be reached"), Since: since(probe, c.Object.CreationTimestamp.Time)}
 	case available.Status == metav1.ConditionTrue:
 		return c.changing(available, now)
 	default:
@@ -70,15 +90,24 @@ func (c Cluster) Status(now time.Time) Status {
 	}
 }
 
+// broken returns the status of a cluster of which machines have failed that nothing replaces, and false of another. Such a
+// cluster will not get there by itself, however young it is.
+func (c Cluster) broken(now time.Time) (Status, bool) {
+	for _, part := range c.parts() {
+		if s := part.status(now); s.State == Stuck && part.failed.count > 0 {
+			s.Message = part.sentence(s)
+			return s, true
+		}
+	}
+	// Of a set without a deployment, or of none.
+	others := c.failedAmong(ownedBy(clusterv1.MachineDeploymentNameLabel, ""))
+	return Status{State: Stuck, Message: others.String(), Since: others.since}, others.count > 0
+}
+
 // Settled tells whether every part of the cluster is as it was asked for, as far as its counts tell.
 func (c Cluster) Settled() bool {
-	if c.ControlPlane != nil && !factsOfControlPlane(c.ControlPlane).settled() {
+	if slices.ContainsFunc(c.parts(), func(r replicated) bool { return !r.settled() }) {
 		return false
-	}
-	for i := range c.Deployments {
-		if md := factsOfDeployment(&c.Deployments[i]); !md.settled() {
-			return false
-		}
 	}
 	_, target := c.versions()
 	return target == ""
@@ -105,20 +134,24 @@ func (c Cluster) changing(available metav1.Condition, now time.Time) Status {
 		if part.settled() {
 			continue
 		}
-		s := part.status(now)
-		s.Message = upperFirst(s.Message)
-		switch {
-		case part.outdated() || !part.seen():
-		case s.State == Working && part.replicas != part.desired:
-			s.Message = fmt.Sprintf("Scaling %s: %s", part.noun, part.progress())
-		case s.State == Working || s.State == Stuck:
-			s.Message = fmt.Sprintf("%s: %s", upperFirst(part.noun), lowerFirst(s.Message))
-		}
-		if s.State != Ready {
+		if s := part.status(now); s.State != Ready {
+			s.Message = part.sentence(s)
 			return s
 		}
 	}
 	return late(Status{State: Working, Message: "The last counts are on their way", Since: since(available, c.Object.CreationTimestamp.Time)}, expectedReady, now)
+}
+
+// sentence says of a cluster what the status of a part says of that.
+func (r replicated) sentence(s Status) string {
+	switch {
+	case r.outdated() || !r.seen():
+	case s.State == Working && r.replicas != r.desired:
+		return fmt.Sprintf("Scaling %s: %s", r.noun, r.progress())
+	case s.State == Working || s.State == Stuck:
+		return fmt.Sprintf("%s: %s", upperFirst(r.noun), lowerFirst(s.Message))
+	}
+	return upperFirst(s.Message)
 }
 
 // notAvailable is a cluster that is being made, or that lost something.
@@ -133,7 +166,6 @@ func (c Cluster) notAvailable(available metav1.Condition, now time.Time) Status 
 		s.Since = created
 		s.Message = "Making the first control-plane machine"
 	case now.Sub(created) < expectedReady:
-		s.Since = created
 		for _, part := range c.parts() {
 			if !part.settled() {
 				s.Message = fmt.Sprintf("Making %s: %s", part.noun, Count{part.available, part.desired})
@@ -150,10 +182,10 @@ func (c Cluster) notAvailable(available metav1.Condition, now time.Time) Status 
 func (c Cluster) parts() []replicated {
 	var parts []replicated
 	if c.ControlPlane != nil {
-		parts = append(parts, factsOfControlPlane(c.ControlPlane))
+		parts = append(parts, c.factsOfControlPlane())
 	}
 	for i := range c.Deployments {
-		parts = append(parts, factsOfDeployment(&c.Deployments[i]))
+		parts = append(parts, c.factsOfDeployment(&c.Deployments[i]))
 	}
 	return parts
 }

@@ -13,12 +13,13 @@ import (
 func OfMachine(m *clusterv1.Machine, now time.Time) Status {
 	conditions, created := m.Status.Conditions, m.CreationTimestamp.Time
 	ready := find(conditions, clusterv1.ReadyCondition)
+	failure, hasFailed := failureOfMachine(m)
 	_, paused := m.Annotations[clusterv1.PausedAnnotation]
 	switch {
 	case !m.DeletionTimestamp.IsZero():
 		return deletion(&m.ObjectMeta, conditions, now)
-	case failure(m) != "":
-		return Status{State: Failed, Message: failure(m), Since: since(ready, created)}
+	case hasFailed:
+		return failure
 	case isTrue(conditions, clusterv1.MachineUpdatingCondition):
 		updating := find(conditions, clusterv1.MachineUpdatingCondition)
 		return late(Status{State: Working, Message: firstText(Flatten(updating.Message), "updating in place"), Since: since(updating, created)}, expectedRollout, now)
@@ -33,17 +34,19 @@ func OfMachine(m *clusterv1.Machine, now time.Time) Status {
 	}
 }
 
-// failure is what the Machine's makers call final.
-func failure(m *clusterv1.Machine) string {
+// failureOfMachine is what the Machine's makers call final, since they do as far as is known, and false when there is nothing.
+func failureOfMachine(m *clusterv1.Machine) (Status, bool) {
+	created := m.CreationTimestamp.Time
 	if d := m.Status.Deprecated; d != nil && d.V1Beta1 != nil && d.V1Beta1.FailureMessage != nil {
-		return Flatten(*d.V1Beta1.FailureMessage)
+		ready := find(m.Status.Conditions, clusterv1.ReadyCondition)
+		return Status{State: Failed, Message: Flatten(*d.V1Beta1.FailureMessage), Since: since(ready, created)}, true
 	}
 	for _, kind := range []string{clusterv1.InfrastructureReadyCondition, clusterv1.BootstrapConfigReadyCondition} {
 		if c := find(m.Status.Conditions, kind); gaveUp(c) {
-			return firstText(Flatten(c.Message), c.Reason)
+			return Status{State: Failed, Message: firstText(Flatten(c.Message), c.Reason), Since: since(c, created)}, true
 		}
 	}
-	return ""
+	return Status{}, false
 }
 
 // lostReadiness is a Machine with a Node that is not ready, or not seen.

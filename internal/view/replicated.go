@@ -2,12 +2,12 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
-	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 )
 
 // Count is how many of the wanted machines are available.
@@ -28,41 +28,44 @@ type replicated struct {
 	noun                                          string
 	desired, replicas, ready, available, upToDate int32
 	unset                                         bool
+	failed                                        failed
 }
 
-// OfControlPlane returns the status of a KubeadmControlPlane.
-func OfControlPlane(cp *controlplanev1.KubeadmControlPlane, now time.Time) Status {
-	return factsOfControlPlane(cp).status(now)
+// OfControlPlane returns the status of the cluster's control plane.
+func (c Cluster) OfControlPlane(now time.Time) Status { return c.factsOfControlPlane().status(now) }
+
+// OfMachineDeployment returns the status of a MachineDeployment of the cluster.
+func (c Cluster) OfMachineDeployment(md *clusterv1.MachineDeployment, now time.Time) Status {
+	return c.factsOfDeployment(md).status(now)
 }
 
-// OfMachineDeployment returns the status of a MachineDeployment.
-func OfMachineDeployment(md *clusterv1.MachineDeployment, now time.Time) Status {
-	return factsOfDeployment(md).status(now)
-}
-
-// OfMachineSet returns the status of a MachineSet.
-func OfMachineSet(ms *clusterv1.MachineSet, now time.Time) Status {
+// OfMachineSet returns the status of a MachineSet of the cluster.
+func (c Cluster) OfMachineSet(ms *clusterv1.MachineSet, now time.Time) Status {
 	s := &ms.Status
 	return replicated{
-		meta: &ms.ObjectMeta, observed: s.ObservedGeneration, conditions: s.Conditions, noun: "machines",
+		failed: c.failedAmong(ownedBy(clusterv1.MachineSetNameLabel, ms.Name)),
+		meta:   &ms.ObjectMeta, observed: s.ObservedGeneration, conditions: s.Conditions, noun: "machines",
 		desired: value(ms.Spec.Replicas), replicas: value(s.Replicas), ready: value(s.ReadyReplicas),
 		available: value(s.AvailableReplicas), upToDate: value(s.UpToDateReplicas), unset: s.Replicas == nil,
 	}.status(now)
 }
 
-func factsOfControlPlane(cp *controlplanev1.KubeadmControlPlane) replicated {
+func (c Cluster) factsOfControlPlane() replicated {
+	cp := c.ControlPlane
 	s := &cp.Status
 	return replicated{
-		meta: &cp.ObjectMeta, observed: s.ObservedGeneration, conditions: s.Conditions, noun: "control-plane machines",
+		failed: c.failedAmong(isControlPlane),
+		meta:   &cp.ObjectMeta, observed: s.ObservedGeneration, conditions: s.Conditions, noun: "control-plane machines",
 		desired: value(cp.Spec.Replicas), replicas: value(s.Replicas), ready: value(s.ReadyReplicas),
 		available: value(s.AvailableReplicas), upToDate: value(s.UpToDateReplicas), unset: s.Replicas == nil,
 	}
 }
 
-func factsOfDeployment(md *clusterv1.MachineDeployment) replicated {
+func (c Cluster) factsOfDeployment(md *clusterv1.MachineDeployment) replicated {
 	s := &md.Status
 	return replicated{
-		meta: &md.ObjectMeta, paused: md.Spec.Paused != nil && *md.Spec.Paused, observed: s.ObservedGeneration,
+		failed: c.failedAmong(ownedBy(clusterv1.MachineDeploymentNameLabel, md.Name)),
+		meta:   &md.ObjectMeta, paused: md.Spec.Paused != nil && *md.Spec.Paused, observed: s.ObservedGeneration,
 		conditions: s.Conditions, noun: "workers",
 		desired: value(md.Spec.Replicas), replicas: value(s.Replicas), ready: value(s.ReadyReplicas),
 		available: value(s.AvailableReplicas), upToDate: value(s.UpToDateReplicas), unset: s.Replicas == nil,
@@ -99,6 +102,10 @@ func (r replicated) status(now time.Time) Status {
 		return late(Status{State: Working, Message: "not yet seen by its controller", Since: changed(r.meta)}, expectedReady, now)
 	case r.settled() && available.Status != metav1.ConditionFalse:
 		return Status{State: Ready, Message: Count{r.available, r.desired}.String(), Since: since(available, created)}
+	case r.failed.count > 0:
+		return r.broken()
+	case r.held() != "":
+		return r.waiting(now)
 	case r.outdated():
 		return late(Status{State: Working, Message: r.replacing(), Since: r.latest()}, expectedRollout, now)
 	default:
@@ -111,8 +118,47 @@ func (r replicated) status(now time.Time) Status {
 	}
 }
 
+// broken is a part of which machines have failed that nothing replaces: it is Stuck however young it is, for as long as they are.
+func (r replicated) broken() Status {
+	text := r.progress()
+	if r.outdated() {
+		text = r.replacing()
+	}
+	return Status{State: Stuck, Message: text + ", " + r.failed.String(), Since: r.failed.since}
+}
+
+// waiting is a rollout that is held. What others do meanwhile does not make it younger.
+func (r replicated) waiting(now time.Time) Status {
+	s := Status{State: Waiting, Message: r.replacing(), Since: since(find(r.conditions, clusterv1.RollingOutCondition), r.meta.CreationTimestamp.Time)}
+	if now.Sub(s.Since) > expectedReady {
+		s.State = Stuck
+	}
+	return s
+}
+
+// held is what keeps a rollout from making its first new machine, such as a template that does not exist. While nothing is to
+// be scaled, ScalingUp is False and tells why it could not become True.
+func (r replicated) held() string {
+	scaling := find(r.conditions, clusterv1.ScalingUpCondition)
+	if !r.outdated() || scaling.Status != metav1.ConditionFalse {
+		return ""
+	}
+	return firstText(obstacles(scaling), Flatten(scaling.Message))
+}
+
+// obstacles are the reasons that a condition lists below its first line, or nothing.
+func obstacles(c metav1.Condition) string {
+	_, list, _ := strings.Cut(c.Message, "\n")
+	return Flatten(list)
+}
+
+// replacing says how far a rollout is, and what holds it.
 func (r replicated) replacing() string {
-	return fmt.Sprintf("replacing %s: %d of %d done", r.noun, min(r.upToDate, r.available), r.desired)
+	text := fmt.Sprintf("replacing %s: %d of %d done", r.noun, min(r.upToDate, r.available), r.desired)
+	if why := firstText(r.held(), obstacles(find(r.conditions, clusterv1.ScalingUpCondition))); why != "" {
+		text += ", held: " + why
+	}
+	return text
 }
 
 // progress says how far the machines are, and what the controller says beyond that.

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,7 +32,6 @@ type Snapshot struct {
 	// OtherControlPlane is a control plane of a kind that this package knows by its contract alone.
 	OtherControlPlane *Object
 	Sets              []clusterv1.MachineSet
-	Machines          []clusterv1.Machine
 	// MachineObjects are the bootstrap configs and infrastructure of each machine, by the machine's name.
 	MachineObjects map[string][]*Object
 }
@@ -152,7 +153,45 @@ func List(ctx context.Context, r client.Reader, opts ...client.ListOption) ([]Cl
 			return nil, err
 		}
 	}
-	return join(clusters.Items, controlPlanes.Items, deployments.Items), nil
+	all := join(clusters.Items, controlPlanes.Items, deployments.Items)
+	return all, loadMachines(ctx, r, namespace, all)
+}
+
+// maxExamined bounds the clusters whose machines a list reads: it is about the few in trouble, not about a fleet that is being
+// made.
+const maxExamined = 100
+
+// loadMachines reads the machines of the clusters that are not settled: that one has failed is told by nothing else.
+func loadMachines(ctx context.Context, r client.Reader, namespace client.InNamespace, all []Cluster) error {
+	byKey := map[types.NamespacedName]*Cluster{}
+	var names []string
+	for i := range all {
+		if c := &all[i]; !c.Settled() && len(byKey) < maxExamined {
+			byKey[client.ObjectKeyFromObject(c.Object)] = c
+			names = append(names, c.Object.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	ofThem, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.In, names)
+	if err != nil {
+		return fmt.Errorf("select the machines of %d clusters: %w", len(names), err)
+	}
+	var machines clusterv1.MachineList
+	err = r.List(ctx, &machines, namespace, client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*ofThem)})
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil // What the clusters tell of themselves is there.
+	}
+	if err != nil {
+		return fmt.Errorf("list machines: %w", err)
+	}
+	for _, m := range machines.Items {
+		if c := byKey[types.NamespacedName{Namespace: m.Namespace, Name: m.Labels[clusterv1.ClusterNameLabel]}]; c != nil {
+			c.Machines = append(c.Machines, m)
+		}
+	}
+	return nil
 }
 
 func join(clusters []clusterv1.Cluster, controlPlanes []controlplanev1.KubeadmControlPlane, deployments []clusterv1.MachineDeployment) []Cluster {

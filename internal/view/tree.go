@@ -80,7 +80,7 @@ func (b *builder) controlPlane() *Node {
 	var n *Node
 	switch cp := b.s.ControlPlane; {
 	case cp != nil:
-		n = b.node("KubeadmControlPlane", cp.Name, OfControlPlane(cp, b.now), cp.Status.Conditions)
+		n = b.node("KubeadmControlPlane", cp.Name, b.s.OfControlPlane(b.now), cp.Status.Conditions)
 	case b.s.OtherControlPlane != nil:
 		n = b.object(b.s.OtherControlPlane)
 	default:
@@ -95,11 +95,6 @@ func (b *builder) controlPlane() *Node {
 		return nil
 	}
 	return n
-}
-
-func isControlPlane(m *clusterv1.Machine) bool {
-	_, found := m.Labels[clusterv1.MachineControlPlaneLabel]
-	return found
 }
 
 func (b *builder) machine(m *clusterv1.Machine) *Node {
@@ -121,7 +116,7 @@ func (b *builder) workers() *Node {
 	group := &Node{Name: "Workers"}
 	for i := range b.s.Deployments {
 		md := &b.s.Deployments[i]
-		n := b.node("MachineDeployment", md.Name, OfMachineDeployment(md, b.now), md.Status.Conditions)
+		n := b.node("MachineDeployment", md.Name, b.s.OfMachineDeployment(md, b.now), md.Status.Conditions)
 		if b.opts.All {
 			n.add(b.sets(md.Name)...)
 		} else {
@@ -131,8 +126,7 @@ func (b *builder) workers() *Node {
 	}
 	group.add(b.sets("")...)
 	for i := range b.s.Machines {
-		m := &b.s.Machines[i]
-		if !isControlPlane(m) && m.Labels[clusterv1.MachineSetNameLabel] == "" && m.Labels[clusterv1.MachineDeploymentNameLabel] == "" {
+		if m := &b.s.Machines[i]; isAlone(m) {
 			group.add(b.machine(m))
 		}
 	}
@@ -150,7 +144,7 @@ func (b *builder) sets(deployment string) []*Node {
 		if ms.Labels[clusterv1.MachineDeploymentNameLabel] != deployment {
 			continue
 		}
-		n := b.node("MachineSet", ms.Name, OfMachineSet(ms, b.now), ms.Status.Conditions)
+		n := b.node("MachineSet", ms.Name, b.s.OfMachineSet(ms, b.now), ms.Status.Conditions)
 		machines := b.machinesOf(clusterv1.MachineSetNameLabel, ms.Name)
 		if b.opts.All {
 			n.add(machines...)
@@ -163,9 +157,10 @@ func (b *builder) sets(deployment string) []*Node {
 }
 
 func (b *builder) machinesOf(label, name string) []*Node {
+	owned := ownedBy(label, name)
 	var nodes []*Node
 	for i := range b.s.Machines {
-		if m := &b.s.Machines[i]; m.Labels[label] == name && !isControlPlane(m) {
+		if m := &b.s.Machines[i]; owned(m) {
 			nodes = append(nodes, b.machine(m))
 		}
 	}

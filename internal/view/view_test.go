@@ -180,7 +180,7 @@ func TestCluster_IsNotReadyWhileARolloutHasToBegin(t *testing.T) {
 	if s := c.Status(now); s.State != view.Working || c.Settled() {
 		t.Errorf("it is %s: %s, settled: %t", s.State, s.Message, c.Settled())
 	}
-	if s := view.OfMachineDeployment(&c.Deployments[0], now); s.State != view.Working {
+	if s := c.OfMachineDeployment(&c.Deployments[0], now); s.State != view.Working {
 		t.Errorf("the deployment is %s: %s", s.State, s.Message)
 	}
 }
