@@ -60,7 +60,7 @@ func (a *app) backup(ctx context.Context, dir, file string) error {
 	}
 	a.say("Saving the state in %s.", a.tilde(dir))
 	var size int64
-	err = replaceFile(target, func(w io.Writer) error {
+	err = statedir.ReplaceFile(target, func(w io.Writer) error {
 		counted := &counter{Writer: w}
 		err := writeBackup(ctx, counted, dir, filepath.Dir(target))
 		size = counted.n
@@ -171,33 +171,6 @@ func dialIn(ctx context.Context, dir, socket string) (net.Conn, error) {
 	}
 	defer d.Close()
 	return (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socket))
-}
-
-// replaceFile writes a file beside the wanted one and renames it, so that there is a whole file or none. It is for its
-// owner alone.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := write(f); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Sync(); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return statedir.SyncDir(filepath.Dir(path))
 }
 
 // counter counts what is written through it.

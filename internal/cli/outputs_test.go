@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"slipway.dev/slipway/internal/plan"
+	"slipway.dev/slipway/internal/statedir"
 )
 
 // withoutOutputs are the commands that print nothing themselves: those that need one below them, helps, and the plane's own process.
@@ -179,9 +180,9 @@ func TestBackup_NamesTheFileThatTheUserGave(t *testing.T) {
 	a, _ := testApp(t, look{})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "nowhere", "x")
-	err := replaceFile(file, func(io.Writer) error { return nil })
+	err := statedir.ReplaceFile(file, func(io.Writer) error { return nil })
 	told := a.explain(nil, cannotWrite(err, "cannot back up the management plane", file, "slipway status"))
-	if told.Where != file || strings.Contains(told.Cause, "/.x-") || !strings.Contains(told.Cause, filepath.Dir(file)) {
+	if told.Where != file || strings.Contains(told.Cause, "/.x") || !strings.Contains(told.Cause, filepath.Dir(file)) {
 		t.Errorf("it says %+v", told)
 	}
 }

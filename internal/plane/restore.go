@@ -3,6 +3,7 @@ package plane
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,17 +51,10 @@ func snapshotBeforeUpgrade(s *statedir.Dir, version string, now time.Time) error
 		return err
 	}
 	name := fmt.Sprintf("%s-before-%s.tar.gz", now.UTC().Format("20060102T150405Z"), version)
-	tmp, err := os.CreateTemp(dir, ".snapshot-")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(statedir.Archive(tmp, s.Path, nil, 0), tmp.Sync(), tmp.Close())
-	if err == nil {
-		// Only when it is on the disk, the state is noted to have its snapshot.
-		err = errors.Join(os.Rename(tmp.Name(), filepath.Join(dir, name)), statedir.SyncDir(dir), statedir.SyncDir(s.Path))
-	}
-	if err != nil {
-		return fault.New(errors.Join(err, os.Remove(tmp.Name())), "cannot keep a snapshot of the state before the upgrade", err.Error(), dir,
+	err := statedir.ReplaceFile(filepath.Join(dir, name), func(w io.Writer) error { return statedir.Archive(w, s.Path, nil, 0) })
+	// Only when it is on the disk, and its directory too, the state is noted to have its snapshot.
+	if err := errors.Join(err, statedir.SyncDir(s.Path)); err != nil {
+		return fault.New(err, "cannot keep a snapshot of the state before the upgrade", err.Error(), dir,
 			"free some space, or start the Slipway that wrote it: "+s.Record.Version)
 	}
 	// A start that fails is tried again: its copies of a half migrated state must not push out this one.

@@ -2,21 +2,33 @@ package statedir
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
-// WriteFile replaces a file by one with mode 0600, through a synced temporary file and a rename. When it returns, the new
-// file survives a power loss.
+// WriteFile is ReplaceFile for a content that is at hand.
 func WriteFile(path string, content []byte) error {
+	return ReplaceFile(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// ReplaceFile replaces a file by one with mode 0600 that holds what write writes, through a synced temporary file beside it and
+// a rename. When it returns, the new file survives a power loss. When write fails, the old file is as it was and nothing else
+// is left. A link or a device at the path is replaced itself: who does not want that looks before.
+func ReplaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
