@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -261,7 +260,7 @@ func (r *upRun) stopped(e *fault.Error) error {
 
 // diedMute tells whether a plane ended without a reason that it, or its log, could tell.
 func diedMute(e *fault.Error) bool {
-	return e != nil && strings.Contains(e.Cause, "without saying why")
+	return e != nil && e.Code == statedir.CodeUnexplained
 }
 
 // step prints a step of the plane and tells whether the command has done what it was asked for.

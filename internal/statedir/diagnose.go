@@ -56,8 +56,12 @@ func Diagnose(said, stateDir, exit string) *fault.Error {
 	if free, err := FreeBytes(stateDir); err == nil && free < StopFree {
 		return DiskFull(stateDir)
 	}
-	return fault.New(nil, "the management plane stopped", fmt.Sprintf("its process ended (%s) without saying why", exit), stateDir, "slipway logs plane")
+	return &fault.Error{What: "the management plane stopped", Cause: fmt.Sprintf("its process ended (%s) without saying why", exit), Where: stateDir,
+		Try: "slipway logs plane", Code: CodeUnexplained}
 }
+
+// CodeUnexplained is the fault.Error's Code of Diagnose when neither the plane nor its log told why it ended.
+const CodeUnexplained = "Unexplained"
 
 // DiskFull is the error of a plane that stops because it cannot write any more.
 func DiskFull(stateDir string) *fault.Error {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -311,8 +312,8 @@ func TestDiagnose_SaysWhatADyingPlaneMeant(t *testing.T) {
 		"fork: cannot allocate memory":      "the machine is out of memory",
 		"something else altogether, sorry.": "its process ended (exit status 2) without saying why",
 	} {
-		if e := fourParts(t, statedir.Diagnose(text, t.TempDir(), "exit status 2")); e.Cause != cause {
-			t.Errorf("%s: %s", text, e.Cause)
+		if e := fourParts(t, statedir.Diagnose(text, t.TempDir(), "exit status 2")); e.Cause != cause || (e.Code == statedir.CodeUnexplained) != strings.HasSuffix(cause, "without saying why") {
+			t.Errorf("%s: %s, code %q", text, e.Cause, e.Code)
 		}
 	}
 }
