@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+
+	"slipway.dev/slipway/internal/providers/sim/handed"
 )
 
 // handshakeTimeout bounds how long a client may take to say who it is.
@@ -22,13 +25,13 @@ type Server struct {
 	grpc *grpc.Server
 
 	start    sync.Once
-	listener *pipeListener
+	listener *handed.Listener
 	serving  sync.WaitGroup
 }
 
 // NewServer makes a server that runs nothing until the first connection.
 func NewServer() *Server {
-	s := &Server{listener: &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}}
+	s := &Server{listener: handed.NewListener(pipeAddr{})}
 	s.grpc = grpc.NewServer(grpc.Creds(memberCredentials{}), grpc.ConnectionTimeout(handshakeTimeout),
 		// Small buffers: an answer is a few hundred bytes.
 		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10))
@@ -43,14 +46,10 @@ func (s *Server) accept(ctx context.Context, conn net.Conn) error {
 	s.start.Do(func() {
 		s.serving.Go(func() { _ = s.grpc.Serve(s.listener) }) // ends when Close stops it
 	})
-	select {
-	case s.listener.conns <- conn:
+	if s.listener.Hand(conn, ctx.Done()) {
 		return nil
-	case <-s.listener.done:
-		return net.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return cmp.Or(ctx.Err(), net.ErrClosed)
 }
 
 // Close ends all connections and waits for what was running.
@@ -60,32 +59,7 @@ func (s *Server) Close() {
 	s.serving.Wait()
 }
 
-// pipeListener accepts connections made in this process.
-type pipeListener struct {
-	conns chan net.Conn
-	once  sync.Once
-	done  chan struct{}
-}
-
-// Accept waits for a connection.
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept.
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-// Addr is a name only.
-func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
-
+// pipeAddr is a name only.
 type pipeAddr struct{}
 
 // Network names the network.

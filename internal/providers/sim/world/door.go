@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"slipway.dev/slipway/internal/providers/sim/handed"
 )
 
 // doors are the ports of the clusters' endpoints. One is held from the moment at which it is chosen until its cluster is removed,
@@ -67,18 +69,18 @@ func (d *doors) close() {
 type door struct {
 	outside net.Listener
 	holder  types.NamespacedName
-	mu      sync.Mutex // guards behind
-	behind  *inside
+	mu      sync.Mutex       // guards behind
+	behind  *handed.Listener // the last one, which may be closed
 }
 
 // listen returns a listener that gets the door's connections until it is closed. There is one at a time.
 func (d *door) listen() (net.Listener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.behind != nil {
+	if d.behind != nil && !d.behind.Closed() {
 		return nil, errors.New("somebody listens behind the door of " + d.outside.Addr().String())
 	}
-	d.behind = &inside{door: d, conns: make(chan net.Conn), closed: make(chan struct{})}
+	d.behind = handed.NewListener(d.outside.Addr())
 	return d.behind, nil
 }
 
@@ -86,19 +88,16 @@ func (d *door) listen() (net.Listener, error) {
 func (d *door) answer() {
 	for {
 		conn, err := d.outside.Accept()
+		d.mu.Lock()
+		behind := d.behind
+		d.mu.Unlock()
 		if err != nil {
-			d.mu.Lock()
-			behind := d.behind
-			d.mu.Unlock()
 			if behind != nil {
 				_ = behind.Close() // never fails
 			}
 			return
 		}
-		d.mu.Lock()
-		behind := d.behind
-		d.mu.Unlock()
-		if behind == nil || !behind.take(conn) {
+		if behind == nil || !behind.Hand(conn, nil) {
 			refuse(conn)
 		}
 	}
@@ -111,44 +110,3 @@ func refuse(conn net.Conn) {
 	}
 	_ = conn.Close() // the other end may have been faster
 }
-
-// inside is the listener behind a door.
-type inside struct {
-	door   *door
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (i *inside) take(conn net.Conn) bool {
-	select {
-	case i.conns <- conn:
-		return true
-	case <-i.closed:
-		return false
-	}
-}
-
-// Accept waits for a connection.
-func (i *inside) Accept() (net.Conn, error) {
-	select {
-	case conn := <-i.conns:
-		return conn, nil
-	case <-i.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept; the door turns connections away from then on.
-func (i *inside) Close() error {
-	i.once.Do(func() {
-		close(i.closed)
-		i.door.mu.Lock()
-		defer i.door.mu.Unlock()
-		i.door.behind = nil
-	})
-	return nil
-}
-
-// Addr is the door's.
-func (i *inside) Addr() net.Addr { return i.door.outside.Addr() }
