@@ -2,6 +2,7 @@ package contract
 
 import (
 	"context"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,11 @@ type Ownership struct {
 	Former []metav1.OwnerReference
 	// ClusterName is the value of the label that ties the object to its Cluster.
 	ClusterName string
+}
+
+// IsCluster reports whether an owner is a Cluster, of whichever version.
+func IsCluster(owner metav1.OwnerReference) bool {
+	return owner.Kind == "Cluster" && strings.HasPrefix(owner.APIVersion, clusterv1.GroupVersion.Group+"/")
 }
 
 // Own makes the object's owner references and cluster label so, by a patch of what differs. It returns the metadata that

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -35,8 +36,6 @@ const (
 	// batches, and discovery tells of each a moment later.
 	kindsSettle = time.Second
 )
-
-var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // housekeeping is the part of Kubernetes' controller manager that a plane without pods needs: the garbage collector and the
 // namespace controller.
@@ -66,7 +65,7 @@ func startHousekeeping(ctx context.Context, cfg *rest.Config) (*housekeeping, er
 	if err != nil {
 		return nil, fmt.Errorf("make the garbage collector: %w", err)
 	}
-	changed, err := changes(objects.ForResource(definitions).Informer())
+	changed, err := changes(objects.ForResource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).Informer())
 	if err != nil {
 		return nil, err
 	}

@@ -111,8 +111,9 @@ func OwnerOfMachines(apiVersion, kind, name string, uid types.UID) metav1.OwnerR
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: new(true), BlockOwnerDeletion: new(true)}
 }
 
-// OwnerOfTemplates returns the reference to the Cluster that templates and workers without another owner carry.
-func OwnerOfTemplates(cluster *clusterv1.Cluster) metav1.OwnerReference {
+// OwnerCluster returns the reference to the Cluster that what belongs to it and has no other owner carries: its infrastructure and
+// control plane, templates, workers, Secrets.
+func OwnerCluster(cluster *clusterv1.Cluster) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID}
 }
 
@@ -125,7 +126,7 @@ func OwnTemplates(ctx context.Context, c client.Client, manager string, cluster 
 			continue
 		}
 		_, err := apply.Metadata(ctx, c, manager, t.Metadata(), func(m metav1.Object) {
-			apply.SetOwner(m, OwnerOfTemplates(cluster))
+			apply.SetOwner(m, OwnerCluster(cluster))
 		})
 		errs = append(errs, err)
 	}

@@ -3,11 +3,13 @@
 package replicas
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/plan"
 )
@@ -121,4 +123,14 @@ func valueOf(n *int32) int32 {
 		return 0
 	}
 	return *n
+}
+
+// IsControlPlane reports whether a Machine is one of a control plane: its label says so, or, where that was lost, its owner,
+// for every control plane provider's group is the same by the contract.
+func IsControlPlane(m metav1.Object) bool {
+	if _, labelled := m.GetLabels()[clusterv1.MachineControlPlaneLabel]; labelled {
+		return true
+	}
+	owner := metav1.GetControllerOfNoCopy(m)
+	return owner != nil && strings.HasPrefix(owner.APIVersion, controlplanev1.GroupVersion.Group+"/")
 }

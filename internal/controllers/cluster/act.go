@@ -20,6 +20,7 @@ import (
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/outcome"
+	"slipway.dev/slipway/internal/provision"
 )
 
 const (
@@ -56,16 +57,12 @@ func (r *Reconciler) own(ctx context.Context, w *world, e external) error {
 	if e.object == nil || e.object.Deleting() {
 		return nil
 	}
-	owner := ownedBy(w.cluster)
+	owner := provision.OwnerCluster(w.cluster)
 	if w.cluster.Spec.Topology.IsDefined() {
 		owner.Controller, owner.BlockOwnerDeletion = new(true), new(true)
 	}
 	_, err := contract.Own(ctx, r.Client, fieldManager, e.object, contract.Ownership{Owner: owner, Former: e.former, ClusterName: w.cluster.Name})
 	return err
-}
-
-func ownedBy(c *clusterv1.Cluster) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: clusterv1.GroupVersion.String(), Kind: clusterKind, Name: c.Name, UID: c.UID}
 }
 
 // takeEndpoint copies the endpoint from whoever knows it into the Cluster, once.
@@ -134,7 +131,7 @@ func (r *Reconciler) makeKubeconfig(ctx context.Context, w *world) error {
 		return err
 	}
 	made := kubeconfig.NewSecret(w.key(), content)
-	made.OwnerReferences = []metav1.OwnerReference{ownedBy(w.cluster)}
+	made.OwnerReferences = []metav1.OwnerReference{provision.OwnerCluster(w.cluster)}
 	if err := r.Client.Create(ctx, made, client.FieldOwner(fieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create Secret %s: %w", client.ObjectKeyFromObject(made), err)
 	}

@@ -168,7 +168,7 @@ func (w *world) remediating() metav1.Condition {
 	for _, m := range w.machines {
 		switch {
 		case conditions.IsFalse(m.Status.Conditions, clusterv1.MachineOwnerRemediatedCondition):
-			members = append(members, conditions.Member{Kind: machineKind, Name: m.Name, ControlPlane: isControlPlane(m), Conditions: m.Status.Conditions})
+			members = append(members, conditions.Member{Kind: machineKind, Name: m.Name, ControlPlane: replicas.IsControlPlane(m), Conditions: m.Status.Conditions})
 		case conditions.IsFalse(m.Status.Conditions, clusterv1.MachineHealthCheckSucceededCondition):
 			unhealthy = append(unhealthy, m.Name)
 		}

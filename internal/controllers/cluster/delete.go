@@ -17,6 +17,7 @@ import (
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/provision"
+	"slipway.dev/slipway/internal/replicas"
 )
 
 // conflictDelay is when to look again where the cache lags; its event usually comes first.
@@ -143,7 +144,7 @@ func (w *world) descendantFacts() (plan.ClusterDeletionFacts, map[descendantKey]
 		add(plan.MachineSetKind, o, false)
 	}
 	for _, o := range w.machines {
-		add(plan.MachineKind, o, isControlPlane(o))
+		add(plan.MachineKind, o, replicas.IsControlPlane(o))
 	}
 	return f, objects
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +20,7 @@ import (
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/remote"
+	"slipway.dev/slipway/internal/replicas"
 )
 
 // world is what one reconcile sees.
@@ -119,7 +119,7 @@ func (r *Reconciler) external(ctx context.Context, w *world, ref clusterv1.Contr
 // deleted with either. A reference of the same name is of an earlier life of this Cluster, as after a restore.
 func (r *Reconciler) otherOwners(ctx context.Context, w *world, e *external) {
 	for _, owner := range e.object.Metadata().GetOwnerReferences() {
-		if owner.Kind != clusterKind || !strings.HasPrefix(owner.APIVersion, clusterv1.GroupVersion.Group+"/") || owner.Name == w.cluster.Name {
+		if !contract.IsCluster(owner) || owner.Name == w.cluster.Name {
 			continue
 		}
 		other := &clusterv1.Cluster{}
@@ -177,11 +177,11 @@ func sorted[T any, P interface {
 
 // controlPlaneMachines and workerMachines part the Machines.
 func (w *world) controlPlaneMachines() []*clusterv1.Machine {
-	return filter(w.machines, isControlPlane)
+	return filter(w.machines, func(m *clusterv1.Machine) bool { return replicas.IsControlPlane(m) })
 }
 
 func (w *world) workerMachines() []*clusterv1.Machine {
-	return filter(w.machines, func(m *clusterv1.Machine) bool { return !isControlPlane(m) })
+	return filter(w.machines, func(m *clusterv1.Machine) bool { return !replicas.IsControlPlane(m) })
 }
 
 func filter[T any](items []T, keep func(T) bool) []T {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,9 +25,6 @@ const (
 	byCluster   = "cluster.slipway.dev/cluster"
 	byReference = "cluster.slipway.dev/reference"
 )
-
-// controlPlaneGroup is the API group of every control plane provider, by the contract.
-const controlPlaneGroup = "controlplane.cluster.x-k8s.io"
 
 const (
 	clusterKind           = "Cluster"
@@ -159,12 +155,3 @@ func comesOrGoes() predicate.Predicate {
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
-
-// isControlPlane reports whether a Machine is one of the control plane: its label says so, or, where that was lost, its owner.
-func isControlPlane(m *clusterv1.Machine) bool {
-	if _, ok := m.Labels[clusterv1.MachineControlPlaneLabel]; ok {
-		return true
-	}
-	owner := metav1.GetControllerOfNoCopy(m)
-	return owner != nil && strings.HasPrefix(owner.APIVersion, controlPlaneGroup+"/")
-}

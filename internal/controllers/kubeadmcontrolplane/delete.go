@@ -16,21 +16,22 @@ import (
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/plan"
+	"slipway.dev/slipway/internal/provision"
 )
 
 // tearDown deletes the Machines once no worker needs them, and lets the control plane go when none is left.
 func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
-	if s.orphans() {
-		return r.release(ctx, s)
-	}
-	p := plan.ControlPlaneDeletion(s.workers, s.workersRead, s.machineFacts())
-	if len(s.workers) > 0 || s.workersRead != plan.True {
+	if !s.orphans() && (len(s.workers) > 0 || s.workersRead != plan.True) {
 		return nil
 	}
 	// A Machine that the cache does not show yet would be left to the garbage collector, with a hook that nobody drops.
 	if err := r.fresh(ctx, s); err != nil {
 		return err
 	}
+	if s.orphans() {
+		return r.release(ctx, s)
+	}
+	p := plan.ControlPlaneDeletion(s.workers, s.workersRead, s.machineFacts())
 	var errs []error
 	for _, m := range s.machines {
 		errs = append(errs, r.dropHook(ctx, s, m.Machine))
@@ -61,9 +62,6 @@ func (s *scene) orphans() bool {
 // release lets the control plane go. Machines that stay, because that was asked for or nobody controls them, lose the hook that only a
 // control plane drops; Secrets that stay become the Cluster's, and go with it.
 func (r *Reconciler) release(ctx context.Context, s *scene) error {
-	if err := r.fresh(ctx, s); err != nil {
-		return err
-	}
 	var errs []error
 	for _, m := range slices.Concat(s.all(), s.strays) {
 		errs = append(errs, r.dropHook(ctx, s, m))
@@ -96,8 +94,10 @@ func (r *Reconciler) bequeath(ctx context.Context, s *scene) error {
 		if secret == nil || secret.Type != clusterv1.ClusterSecretType || !s.stays(secret) {
 			continue
 		}
-		owner := metav1.OwnerReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: s.cluster.Name, UID: s.cluster.UID}
-		if _, err := apply.Metadata(ctx, r.Client, fieldManager, secret.DeepCopy(), func(m metav1.Object) { apply.SetOwner(m, owner) }); err != nil {
+		_, err = apply.Metadata(ctx, r.Client, fieldManager, secret.DeepCopy(), func(m metav1.Object) {
+			apply.SetOwner(m, provision.OwnerCluster(s.cluster))
+		})
+		if err != nil {
 			return err
 		}
 	}

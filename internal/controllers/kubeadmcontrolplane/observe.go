@@ -17,6 +17,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/config"
@@ -115,7 +116,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, s *scene) error {
 	name := s.kcp.Labels[clusterv1.ClusterNameLabel]
 	owned := false
 	for _, ref := range s.kcp.OwnerReferences {
-		if ref.Kind == "Cluster" && strings.HasPrefix(ref.APIVersion, clusterv1.GroupVersion.Group+"/") {
+		if contract.IsCluster(ref) {
 			name, owned = ref.Name, true
 		}
 	}
@@ -146,7 +147,7 @@ func (r *Reconciler) list(ctx context.Context, cluster types.NamespacedName) ([]
 	}
 	var machines []*clusterv1.Machine
 	for i := range list.Items {
-		if m := &list.Items[i]; isControlPlane(m) {
+		if m := &list.Items[i]; replicas.IsControlPlane(m) {
 			machines = append(machines, m)
 		}
 	}
@@ -176,15 +177,6 @@ func (r *Reconciler) unlabelled(ctx context.Context, s *scene) ([]*clusterv1.Mac
 // inCluster selects what belongs to a cluster.
 func inCluster(cluster types.NamespacedName) []client.ListOption {
 	return []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}}
-}
-
-// isControlPlane reports whether a Machine is one of a control plane, by its label or its owner.
-func isControlPlane(m metav1.Object) bool {
-	if _, labelled := m.GetLabels()[clusterv1.MachineControlPlaneLabel]; labelled {
-		return true
-	}
-	owner := metav1.GetControllerOfNoCopy(m)
-	return owner != nil && owner.Kind == ownKind
 }
 
 func (r *Reconciler) observeMachines(ctx context.Context, s *scene) error {
@@ -226,7 +218,7 @@ func (s *scene) unowned() []string {
 
 // concerns reports whether the control plane controls the Machine or may adopt it.
 func (s *scene) concerns(m metav1.Object) bool {
-	return metav1.GetControllerOfNoCopy(m) == nil && isControlPlane(m) || metav1.IsControlledBy(m, s.kcp)
+	return metav1.GetControllerOfNoCopy(m) == nil && replicas.IsControlPlane(m) || metav1.IsControlledBy(m, s.kcp)
 }
 
 // fresh returns nil when the cache holds all Machines that were made and deleted for the control plane. The API server is asked by
@@ -274,7 +266,7 @@ func (r *Reconciler) observeWorkers(ctx context.Context, s *scene) error {
 		return fmt.Errorf("list Machines of Cluster %s: %w", s.key, err)
 	}
 	for i := range machines.Items {
-		if !isControlPlane(&machines.Items[i]) {
+		if !replicas.IsControlPlane(&machines.Items[i]) {
 			s.workers = append(s.workers, plan.Descendant{Kind: plan.MachineKind, Name: machines.Items[i].Name})
 		}
 	}

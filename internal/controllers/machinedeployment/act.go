@@ -57,7 +57,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scene) error {
 			m.SetFinalizers(append(m.GetFinalizers(), clusterv1.MachineDeploymentFinalizer))
 		}
 		apply.SetLabel(m, clusterv1.ClusterNameLabel, s.deployment.Spec.ClusterName)
-		apply.SetOwner(m, provision.OwnerOfTemplates(s.cluster))
+		apply.SetOwner(m, provision.OwnerCluster(s.cluster))
 		if s.plan.Revision > 0 && revisionOf(m) != s.plan.Revision && !s.renumbers() {
 			apply.SetAnnotation(m, clusterv1.RevisionAnnotation, strconv.FormatInt(s.plan.Revision, 10))
 		}

@@ -55,7 +55,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scene) error {
 		}
 		apply.SetLabel(m, clusterv1.ClusterNameLabel, s.set.Spec.ClusterName)
 		if s.standalone() {
-			apply.SetOwner(m, provision.OwnerOfTemplates(s.cluster))
+			apply.SetOwner(m, provision.OwnerCluster(s.cluster))
 		}
 	})
 	if claimed {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -326,7 +325,7 @@ func (c *Cluster) checkTrust(b *boot, cfg config.JoinConfiguration) error {
 		if !ok {
 			return fail("discovery file %s is missing", cfg.Discovery.File.KubeConfigPath)
 		}
-		if !bytes.Contains(text, []byte(net.JoinHostPort(c.place.Host, strconv.Itoa(int(c.place.Port))))) {
+		if !bytes.Contains(text, []byte(c.place.address())) {
 			return fail("discovery file %s does not point at %s", cfg.Discovery.File.KubeConfigPath, c.place.address())
 		}
 		return nil
