@@ -38,7 +38,6 @@ type fleetSet struct {
 	disabled bool
 	pending  bool
 	status   int32 // status.replicas
-	ready    int32 // status.availableReplicas
 	machines []*fleetMachine
 }
 
@@ -88,7 +87,6 @@ func (f *fleet) facts(views map[string][]ScaleMachine, now time.Time) RolloutFac
 			set.Available += one(m.Available && !m.Deleting)
 		}
 		set.Machines = max(set.Machines, s.status)
-		set.Available = min(set.Available, s.ready)
 		facts.Sets = append(facts.Sets, set)
 	}
 	return facts
@@ -148,10 +146,7 @@ func (f *fleet) reconcileSet(s *fleetSet, writes int) {
 		s.machines[slices.IndexFunc(s.machines, func(m *fleetMachine) bool { return m.Name == v.Name })].Deleting = true
 	}
 	if int(p.Create)+len(p.Delete) <= writes {
-		s.pending, s.status, s.ready = false, int32(len(s.machines)), 0
-		for _, m := range s.machines {
-			s.ready += one(m.Available && !m.Deleting)
-		}
+		s.pending, s.status = false, int32(len(s.machines))
 	}
 }
 
