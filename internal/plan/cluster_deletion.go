@@ -201,6 +201,8 @@ func waitingFor(all []Descendant) string {
 
 // ControlPlaneDeletionPlan is the next step of a control plane that is being deleted.
 type ControlPlaneDeletionPlan struct {
+	// Wait says that workers still need the control plane: nothing is done to it yet.
+	Wait bool
 	// Delete names the Machines to delete now; all at once, since nobody needs the quorum any more.
 	Delete []string
 	// Finish says that nothing is left, and the finalizer can go.
@@ -210,19 +212,20 @@ type ControlPlaneDeletionPlan struct {
 }
 
 // ControlPlaneDeletion decides what a KubeadmControlPlane that is being deleted does: it waits until no worker is left,
-// whose Nodes still need an API server to be drained, then deletes its Machines and waits for them. Workers are the
-// worker Machines and MachinePools of the Cluster; while they could not be listed nothing is deleted.
+// whose Nodes still need an API server to be drained, then deletes its Machines and waits for them. One without Machines
+// serves no worker and waits for none: it has none yet, or they were left to others. Workers are the worker Machines and
+// MachinePools of the Cluster; while they could not be listed nothing is deleted.
 func ControlPlaneDeletion(workers []Descendant, workersRead Tri, machines []ControlPlaneMachine) ControlPlaneDeletionPlan {
-	waiting := ControlPlaneDeletionPlan{Reason: controlplanev1.KubeadmControlPlaneDeletingWaitingForWorkersDeletionReason}
+	waiting := ControlPlaneDeletionPlan{Wait: true, Reason: controlplanev1.KubeadmControlPlaneDeletingWaitingForWorkersDeletionReason}
 	switch {
+	case len(machines) == 0:
+		return ControlPlaneDeletionPlan{Finish: true, Reason: clusterv1.DeletionCompletedReason, Message: "Deletion completed"}
 	case workersRead != True:
 		waiting.Message = "Waiting for the workers to be listed"
 		return waiting
 	case len(workers) > 0:
 		waiting.Message = waitingFor(workers)
 		return waiting
-	case len(machines) == 0:
-		return ControlPlaneDeletionPlan{Finish: true, Reason: clusterv1.DeletionCompletedReason, Message: "Deletion completed"}
 	}
 	p := ControlPlaneDeletionPlan{Reason: controlplanev1.KubeadmControlPlaneDeletingWaitingForMachineDeletionReason, Message: waitForDeletion(names(machines))}
 	for _, m := range machines {

@@ -125,19 +125,22 @@ func TestControlPlaneDeletion_WaitsForWorkers(t *testing.T) {
 		workers  []Descendant
 		read     Tri
 		machines []ControlPlaneMachine
+		wait     bool
 		del      []string
 		finish   bool
 		says     string
 	}{
-		{"unread", nil, Unknown, machines, nil, false, "listed"},
-		{"workers left", worker, True, machines, nil, false, "Machine w1"},
-		{"all at once", nil, True, machines, []string{"cp-1", "cp-2"}, false, "Machines cp-1, cp-2, cp-3"},
-		{"waiting", nil, True, machines[2:], nil, false, "Machine cp-3"},
-		{"none", nil, True, nil, nil, true, "completed"},
+		{"unread", nil, Unknown, machines, true, nil, false, "listed"},
+		{"workers left", worker, True, machines, true, nil, false, "Machine w1"},
+		{"all at once", nil, True, machines, false, []string{"cp-1", "cp-2"}, false, "Machines cp-1, cp-2, cp-3"},
+		{"waiting", nil, True, machines[2:], false, nil, false, "Machine cp-3"},
+		{"none", nil, True, nil, false, nil, true, "completed"},
+		{"none, workers left", worker, True, nil, false, nil, true, "completed"},
+		{"none, unread", nil, Unknown, nil, false, nil, true, "completed"},
 	} {
 		p := ControlPlaneDeletion(tt.workers, tt.read, tt.machines)
-		if !slices.Equal(p.Delete, tt.del) || p.Finish != tt.finish || !strings.Contains(p.Message, tt.says) || p.Reason == "" {
-			t.Errorf("%s: %+v; want %v, %v, saying %q", tt.name, p, tt.del, tt.finish, tt.says)
+		if p.Wait != tt.wait || !slices.Equal(p.Delete, tt.del) || p.Finish != tt.finish || !strings.Contains(p.Message, tt.says) || p.Reason == "" {
+			t.Errorf("%s: %+v; want %v, %v, %v, saying %q", tt.name, p, tt.wait, tt.del, tt.finish, tt.says)
 		}
 	}
 }

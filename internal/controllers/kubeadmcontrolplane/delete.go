@@ -21,7 +21,8 @@ import (
 
 // tearDown deletes the Machines once no worker needs them, and lets the control plane go when none is left.
 func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
-	if !s.orphans() && (len(s.workers) > 0 || s.workersRead != plan.True) {
+	p := plan.ControlPlaneDeletion(s.workers, s.workersRead, s.machineFacts())
+	if p.Wait && !s.orphans() {
 		return nil
 	}
 	// A Machine that the cache does not show yet would be left to the garbage collector, with a hook that nobody drops.
@@ -31,7 +32,6 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 	if s.orphans() {
 		return r.release(ctx, s)
 	}
-	p := plan.ControlPlaneDeletion(s.workers, s.workersRead, s.machineFacts())
 	var errs []error
 	for _, m := range s.machines {
 		errs = append(errs, r.dropHook(ctx, s, m.Machine))

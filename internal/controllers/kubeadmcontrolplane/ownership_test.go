@@ -3,6 +3,7 @@ package kubeadmcontrolplane_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/provision"
 )
 
 // A Machine that was not made by the control plane has no hook, and its etcd member would be left behind.
@@ -100,18 +102,35 @@ func TestOrphaning_LeavesNothingThatHoldsUpTheDeletionOfTheCluster(t *testing.T)
 	})
 }
 
+// The garbage collector may have left the Machines to others before the control plane saw that this was asked for.
+func TestDeletion_WaitsForNoWorkerWithoutMachines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	worker := w.foreign("worker", nil)
+	left := w.foreign("left", map[string]string{clusterv1.MachineControlPlaneLabel: ""})
+	left.Annotations = map[string]string{controlplanev1.PreTerminateHookCleanupAnnotation: ""}
+	for _, m := range []*clusterv1.Machine{worker, left} {
+		w.must(w.Create(t.Context(), m))
+	}
+	w.kcp.Labels = map[string]string{clusterv1.ClusterNameLabel: clusterName}
+	w.kcp.OwnerReferences = []metav1.OwnerReference{provision.OwnerCluster(w.cluster)}
+	w.kcp.Finalizers = []string{controlplanev1.KubeadmControlPlaneFinalizer}
+	w.must(w.Update(t.Context(), w.kcp))
+	w.must(w.Delete(t.Context(), w.kcp))
+	w.run(t)
+	w.gone(w.kcp)
+	for _, m := range []*clusterv1.Machine{worker, left} {
+		w.must(w.Get(t.Context(), client.ObjectKeyFromObject(m), m))
+		if _, hooked := m.Annotations[controlplanev1.PreTerminateHookCleanupAnnotation]; hooked || !m.DeletionTimestamp.IsZero() {
+			t.Errorf("Machine %s: annotations %v, deleted %v", m.Name, m.Annotations, m.DeletionTimestamp)
+		}
+	}
+}
+
 func TestInit_NotBesideMachinesOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
-	other := &clusterv1.Machine{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "by-hand", Labels: map[string]string{
-			clusterv1.ClusterNameLabel: clusterName, clusterv1.MachineControlPlaneLabel: "",
-		}},
-		Spec: clusterv1.MachineSpec{
-			ClusterName: clusterName, Version: oldVersion, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("mine")},
-			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: w.kcp.Spec.MachineTemplate.Spec.InfrastructureRef.APIGroup, Kind: "SimMachine", Name: "by-hand"},
-		},
-	}
+	other := w.foreign("by-hand", map[string]string{clusterv1.MachineControlPlaneLabel: ""})
 	w.must(w.Create(t.Context(), other))
 	w.run(t)
 	w.says(clusterv1.ScalingUpCondition, metav1.ConditionTrue, "does not control: by-hand")
@@ -122,4 +141,17 @@ func TestInit_NotBesideMachinesOfOthers(t *testing.T) {
 	}
 	w.must(w.Delete(t.Context(), other))
 	w.settled(1)
+}
+
+// foreign returns a Machine of the Cluster that nobody controls.
+func (w *world) foreign(name string, labels map[string]string) *clusterv1.Machine {
+	m := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: clusterName}},
+		Spec: clusterv1.MachineSpec{
+			ClusterName: clusterName, Version: oldVersion, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("mine")},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: w.kcp.Spec.MachineTemplate.Spec.InfrastructureRef.APIGroup, Kind: "SimMachine", Name: name},
+		},
+	}
+	maps.Copy(m.Labels, labels)
+	return m
 }
