@@ -99,11 +99,7 @@ func (a *app) notReady(p statusPart, l localPlane, err error) statusPart {
 			p.Message = fmt.Sprintf("process %d is starting, %s", l.pid, humanAge(a.now().Sub(l.begun)))
 		}
 	case l.running:
-		process := "a process"
-		if l.pid != 0 {
-			process = fmt.Sprintf("process %d", l.pid)
-		}
-		p.Message = fmt.Sprintf("%s runs, but is not ready: %s", process, p.Message)
+		p.Message = fmt.Sprintf("%s runs, but is not ready: %s", processText(l.pid), p.Message)
 		p.Try = a.withStateDir("logs plane", l.dir)
 	default:
 		p.Message = "no plane runs on " + a.tilde(l.dir)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -74,9 +73,16 @@ func (a *app) up(ctx context.Context, opts upOptions) error {
 		return err
 	}
 	r := &upRun{app: a, opts: opts, dir: dir}
-	if pid, running := statedir.Running(dir); running {
-		return r.alreadyRunning(ctx, pid)
+	if _, running := statedir.Running(dir); running {
+		if gone, err := r.besideOther(ctx); err != nil || !gone {
+			return err
+		}
 	}
+	return r.start(ctx)
+}
+
+// start starts a plane and follows it.
+func (r *upRun) start(ctx context.Context) error {
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program's file: %w", err)
@@ -89,9 +95,9 @@ func (a *app) up(ctx context.Context, opts upOptions) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	r.child, err = supervisor.Start(supervisor.Command{Path: program, Args: args, StateDir: dir, Detach: opts.detach})
+	r.child, err = supervisor.Start(supervisor.Command{Path: program, Args: args, StateDir: r.dir, Detach: r.opts.detach})
 	if err != nil {
-		return fault.As(err, "cannot start the management plane", r.withStateDir("logs plane", dir))
+		return fault.As(err, "cannot start the management plane", r.withStateDir("logs plane", r.dir))
 	}
 	return r.follow(ctx, signals)
 }
@@ -116,65 +122,6 @@ func (r *upRun) planeArgs() ([]string, error) {
 		args = append(args, "--from", from)
 	}
 	return args, nil
-}
-
-// alreadyRunning is no failure with --detach: what was asked for is there, or will be in a moment. The context is written
-// again, in case it was lost.
-func (r *upRun) alreadyRunning(ctx context.Context, pid int) error {
-	if r.opts.from != "" {
-		return fault.New(nil, "cannot restore the backup", "a plane runs on this state directory already", r.dir,
-			"name an empty directory with --state-dir, or stop the plane: "+r.withStateDir("down", r.dir))
-	}
-	if !r.opts.detach {
-		return statedir.InUse(r.dir)
-	}
-	if err := r.awaitOther(ctx); err != nil {
-		return err
-	}
-	m, err := r.mergePlane()
-	if err != nil {
-		return err
-	}
-	if now, running := statedir.Running(r.dir); running && now != 0 {
-		pid = now
-	}
-	r.say("The plane runs already, as process %d. %s.", pid, r.contextSentence(m))
-	return r.printPlane(pid, m)
-}
-
-// otherStart is how long a plane that somebody else started may take to be ready.
-const otherStart = 2 * time.Minute
-
-// awaitOther waits for a plane that somebody else started.
-func (r *upRun) awaitOther(ctx context.Context) error {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(otherStart)
-	for {
-		err := planeReady(ctx, r.dir)
-		if err == nil {
-			return nil
-		}
-		if _, running := statedir.Running(r.dir); !running {
-			return fault.New(err, "cannot start the management plane", "another slipway up was starting it, and it ended", r.dir, r.withStateDir("logs plane", r.dir))
-		}
-		select {
-		case <-ctx.Done():
-			return interrupted()
-		case <-deadline:
-			return fault.New(err, "cannot start the management plane", fmt.Sprintf("another slipway up started it, and it is not ready after %s", otherStart), r.dir, r.withStateDir("logs plane", r.dir))
-		case <-tick.C:
-		}
-	}
-}
-
-// planeReady asks the plane of a state directory itself, whatever the user's kubeconfig says.
-func planeReady(ctx context.Context, dir string) error {
-	config, err := clientcmd.BuildConfigFromFlags("", statedir.AdminKubeconfig(dir))
-	if err != nil {
-		return err
-	}
-	return askReadyz(ctx, config)
 }
 
 // follow prints the plane's steps until it is ready (detached) or has ended.
@@ -225,7 +172,11 @@ func (r *upRun) ended(ctx context.Context) error {
 		known = fault.As(err, "the management plane stopped", r.withStateDir("logs plane", r.dir))
 	}
 	if r.opts.detach && !r.stopping && known != nil && known.Code == statedir.CodeInUse {
-		return r.alreadyRunning(ctx, 0) // Another slipway up was a moment faster.
+		// Another slipway up was a moment faster.
+		if gone, err := r.besideOther(ctx); err != nil || !gone {
+			return err
+		}
+		return fault.New(known, "cannot start the management plane", "another slipway up was starting it, and it ended", r.dir, r.withStateDir("logs plane", r.dir))
 	}
 	if r.stopping {
 		return r.stopped(known)

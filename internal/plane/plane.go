@@ -144,7 +144,7 @@ func (r *running) startControllers(ctx context.Context, begin time.Time) error {
 	return nil
 }
 
-// listenAPI opens the API server's port and remembers it.
+// listenAPI opens the API server's port and remembers where it listens.
 func (r *running) listenAPI() (net.Listener, error) {
 	wanted := r.opts.Port
 	if wanted == 0 {
@@ -154,10 +154,10 @@ func (r *running) listenAPI() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.state.Record.APIPort == port(ln) {
+	if r.state.Record.APIHost == r.opts.Listen && r.state.Record.APIPort == port(ln) {
 		return ln, nil
 	}
-	r.state.Record.APIPort = port(ln)
+	r.state.Record.APIHost, r.state.Record.APIPort = r.opts.Listen, port(ln)
 	return ln, r.state.Save()
 }
 

@@ -50,6 +50,8 @@ type Record struct {
 	Upgrading string `json:"upgrading,omitempty"`
 	// Created is when the state was made.
 	Created time.Time `json:"created"`
+	// APIHost is the address at which the API server of the last start listens, as it was asked for.
+	APIHost string `json:"apiHost,omitempty"`
 	// APIPort is the API server's remembered port, 0 before the first start.
 	APIPort int `json:"apiPort,omitempty"`
 	// StoreUnborn is true from before the store starts for the first time until it has: until then, nothing can have been

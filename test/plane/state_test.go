@@ -280,15 +280,7 @@ func (u *user) killAfter(step string, more time.Duration) {
 	if err := cmd.Start(); err != nil {
 		u.t.Fatal(err)
 	}
-	var said strings.Builder
-	b := make([]byte, 4096)
-	for step != "" && !strings.Contains(said.String(), step) {
-		n, err := talk.Read(b)
-		said.Write(b[:n])
-		if err != nil {
-			u.t.Fatalf("it ended before %q:\n%s", step, said.String())
-		}
-	}
+	readUntil(u.t, talk, step)
 	wait(u.t, more)
 	u.kill()
 	_ = cmd.Process.Kill()

@@ -4,7 +4,9 @@ package plane_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -140,6 +142,68 @@ func TestStatus_TellsWhetherAPlaneIsDownStartingOrReady(t *testing.T) {
 	if err := syscall.Kill(pid, 0); err != nil {
 		t.Errorf("down ended another's process: %v", err)
 	}
+}
+
+func TestUp_StartsWhileItsPlaneDies(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.up()
+	for _, args := range [][]string{{"up", "--detach"}, {"up"}} {
+		pid, running := statedir.Running(u.dir)
+		if !running || pid == 0 {
+			t.Fatalf("no plane runs: %d", pid)
+		}
+		// Like one whose memory is freed, it holds its lock and answers nobody.
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		cmd := u.command(t.Context(), args...)
+		talk, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		readUntil(t, talk, "holds the state")
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		readUntil(t, talk, "Ready in")
+		if len(args) == 1 {
+			err = cmd.Process.Signal(syscall.SIGINT)
+		}
+		if err := errors.Join(err, cmd.Wait()); err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// readUntil reads what a command says until it has said a text.
+func readUntil(t *testing.T, talk io.Reader, text string) {
+	t.Helper()
+	var said strings.Builder
+	for b := make([]byte, 4096); !strings.Contains(said.String(), text); {
+		n, err := talk.Read(b)
+		said.Write(b[:n])
+		if err != nil {
+			t.Fatalf("it ended before %q:\n%s", text, said.String())
+		}
+	}
+}
+
+func TestUp_ListensWhereItWasToldAndRefusesToMove(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.up("--listen", "0.0.0.0")
+	u.up("--listen", "0.0.0.0")
+	if text := u.refused("up", "--detach", "--listen", "127.0.0.1"); !strings.Contains(text, "listens on 0.0.0.0:") || !strings.Contains(text, "slipway down, then: slipway up --detach --listen 127.0.0.1") {
+		t.Error(text)
+	}
+	if text := u.refused("up", "--detach", "--port", "1"); !strings.Contains(text, "--port 1") {
+		t.Error(text)
+	}
+	u.up()
 }
 
 func TestUp_NamesWhoHasItsPort(t *testing.T) {
