@@ -23,8 +23,9 @@ const (
 
 // SimClusterSpec says what surrounds the machines of a simulated cluster: an address, zones, and what goes wrong.
 type SimClusterSpec struct {
-	// controlPlaneEndpoint is the address of the cluster's Kubernetes API. When unset, the controller chooses a free
-	// port on this computer and writes it here.
+	// controlPlaneEndpoint is the address of the cluster's Kubernetes API: an address of the computer that Slipway runs
+	// on, or a name of one, and a free port. What is unset of it, the controller chooses and writes here: 127.0.0.1, and
+	// a port from 30000 to 32767. It cannot be changed once host and port are set.
 	// +optional
 	ControlPlaneEndpoint clusterv1.APIEndpoint `json:"controlPlaneEndpoint,omitempty,omitzero"`
 
@@ -128,6 +129,7 @@ type SimClusterInitializationStatus struct {
 // +kubebuilder:printcolumn:name="Faults",type="string",JSONPath=".spec.faults[*].type",description="What is asked to go wrong",priority=10
 // +kubebuilder:printcolumn:name="Paused",type="string",JSONPath=`.status.conditions[?(@.type=="Paused")].status`,description="Whether reconciliation is paused",priority=10
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the SimCluster was created"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec) || !has(oldSelf.spec.controlPlaneEndpoint) || !has(oldSelf.spec.controlPlaneEndpoint.host) || !has(oldSelf.spec.controlPlaneEndpoint.port) || has(self.spec) && has(self.spec.controlPlaneEndpoint) && self.spec.controlPlaneEndpoint == oldSelf.spec.controlPlaneEndpoint",message="controlPlaneEndpoint cannot be changed, since Nodes and kubeconfigs know the cluster by it: leave it as it is, or delete the Cluster and make it again with another",fieldPath=".spec.controlPlaneEndpoint",reason=FieldValueForbidden
 
 // SimCluster is the infrastructure of a cluster whose machines are only simulated: an API endpoint on this computer,
 // zones to put machines in, and faults to try out.

@@ -57,10 +57,12 @@ type rig struct {
 	cluster        *clusterv1.Cluster
 	sim            *infrav1.SimCluster
 
-	writes *workers.Writes
-	world  *world.World
-	remote *remote.Clusters
-	end    func()
+	writes    *workers.Writes
+	cache     blinkers
+	questions questions
+	world     *world.World
+	remote    *remote.Clusters
+	end       func()
 
 	workload client.Client // what admin returns
 
@@ -137,9 +139,9 @@ func (r *rig) start(change ...func(*workers.Writes)) {
 		f(r.writes)
 	}
 	_, stop := planetest.StartManager(r, r.namespace, func(mgr ctrl.Manager) error {
-		c := r.writes.Client(mgr.GetClient())
-		clusters := &simcluster.Reconciler{Client: c, World: r.world, Now: r.now}
-		machines := &simmachine.Reconciler{Client: c, World: r.world, Now: r.now, Recorder: mgr.GetEventRecorder("test")}
+		c, live := blinkered{r.writes.Client(mgr.GetClient()), &r.cache}, asking{mgr.GetAPIReader(), &r.questions}
+		clusters := &simcluster.Reconciler{Client: c, APIReader: live, World: r.world, Now: r.now}
+		machines := &simmachine.Reconciler{Client: c, APIReader: live, World: r.world, Now: r.now, Recorder: mgr.GetEventRecorder("test")}
 		r.remote, err = remote.New(remote.Options{
 			Reader: mgr.GetClient(), RetryFirst: 20 * time.Millisecond, RetryMost: 200 * time.Millisecond, EtcdDialTimeout: 3 * time.Second,
 		})

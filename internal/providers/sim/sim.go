@@ -30,11 +30,13 @@ func SetupWithManager(mgr ctrl.Manager, dir string, opts controller.Options) err
 	})); err != nil {
 		return err
 	}
-	clusters := &simcluster.Reconciler{Client: mgr.GetClient(), World: w, Now: time.Now}
+	clusters := &simcluster.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), World: w, Now: time.Now}
 	if err := clusters.SetupWithManager(mgr, opts); err != nil {
 		return fmt.Errorf("set up the controller of SimClusters: %w", err)
 	}
-	machines := &simmachine.Reconciler{Client: mgr.GetClient(), World: w, Now: time.Now, Recorder: mgr.GetEventRecorder("slipway-simmachine")}
+	machines := &simmachine.Reconciler{
+		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), World: w, Now: time.Now, Recorder: mgr.GetEventRecorder("slipway-simmachine"),
+	}
 	if err := machines.SetupWithManager(mgr, opts); err != nil {
 		return fmt.Errorf("set up the controller of SimMachines: %w", err)
 	}

@@ -13,8 +13,9 @@ import (
 //
 // SimClusterSpec says what surrounds the machines of a simulated cluster: an address, zones, and what goes wrong.
 type SimClusterSpecApplyConfiguration struct {
-	// controlPlaneEndpoint is the address of the cluster's Kubernetes API. When unset, the controller chooses a free
-	// port on this computer and writes it here.
+	// controlPlaneEndpoint is the address of the cluster's Kubernetes API: an address of the computer that Slipway runs
+	// on, or a name of one, and a free port. What is unset of it, the controller chooses and writes here: 127.0.0.1, and
+	// a port from 30000 to 32767. It cannot be changed once host and port are set.
 	ControlPlaneEndpoint *v1beta2.APIEndpointApplyConfiguration `json:"controlPlaneEndpoint,omitempty"`
 	// failureDomains are the zones that machines may be put in; 1 to 100. When unset, there are no zones.
 	FailureDomains []SimFailureDomainApplyConfiguration `json:"failureDomains,omitempty"`

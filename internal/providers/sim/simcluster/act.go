@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -35,7 +37,11 @@ const (
 	reasonWaitingForOwner    = "WaitingForCluster"
 	reasonWaitingForMachines = "WaitingForMachines"
 	reasonPortTaken          = "EndpointPortTaken"
+	reasonUnserved           = "EndpointNotServed"
 )
+
+// unservedRecheck is how soon to look again whether an endpoint can be listened on.
+const unservedRecheck = 15 * time.Second
 
 // act makes the world as the SimCluster wants it.
 func (r *Reconciler) act(ctx context.Context, seen *observed) error {
@@ -50,9 +56,8 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 	}
 	place, _ := owner.PlaceOf(seen.sim)
 	err := r.ail(seen, place)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return &outcome.Stall{Reason: reasonPortTaken, Recheck: 15 * time.Second, Err: err, Message: fmt.Sprintf(
-			"Port %d of the API endpoint is taken by another program. End that program: the cluster's Nodes and kubeconfigs know the endpoint by this port", place.Port)}
+	if unheard, ok := errors.AsType[*world.ListenError](err); ok {
+		return unserved(unheard, owner.Unserved(place, unheard))
 	}
 	if err != nil {
 		return err
@@ -69,6 +74,7 @@ func (r *Reconciler) ail(seen *observed, place world.Place) error {
 	if err != nil {
 		return err
 	}
+	seen.cluster = cluster
 	starts, err := cluster.FaultStarts(seen.sim.UID, faults.Names(seen.faults))
 	if err != nil {
 		return fmt.Errorf("write down when the faults of cluster %s began: %w", place.Key, err)
@@ -78,6 +84,15 @@ func (r *Reconciler) ail(seen *observed, place world.Place) error {
 		return fmt.Errorf("set the faults of cluster %s: %w", place.Key, err)
 	}
 	return nil
+}
+
+// unserved says that the endpoint cannot be listened on.
+func unserved(err *world.ListenError, message string) error {
+	reason := reasonUnserved
+	if errors.Is(err, syscall.EADDRINUSE) {
+		reason = reasonPortTaken
+	}
+	return &outcome.Stall{Reason: reason, Recheck: unservedRecheck, Err: err, Message: message}
 }
 
 // claim writes finalizer and endpoint in one patch, before anything is served.
@@ -128,9 +143,14 @@ func (r *Reconciler) chooseEndpoint(ctx context.Context, sim *infrav1.SimCluster
 			continue
 		}
 		place := world.Place{Key: client.ObjectKeyFromObject(sim), ID: sim.UID, Host: e.Host, Port: port}
-		if err := r.World.Reserve(place); err == nil {
+		err := r.World.Reserve(place)
+		if err == nil {
 			e.Port = port
 			return e, nil
+		}
+		if unheard, ok := errors.AsType[*world.ListenError](err); ok && !errors.Is(err, syscall.EADDRINUSE) {
+			return e, unserved(unheard, fmt.Sprintf("No port of host %q can be listened on: %s. "+
+				"Write an address of this computer into spec.controlPlaneEndpoint.host, or remove it to have 127.0.0.1", e.Host, owner.Cause(unheard)))
 		}
 	}
 	return e, outcome.Waiting(15*time.Second, "NoFreePort", "No free port was found between %d and %d for the API endpoint", firstPort, lastPort)
@@ -155,11 +175,40 @@ func (r *Reconciler) delete(ctx context.Context, seen *observed) error {
 	if len(seen.machines) > 0 {
 		return outcome.Waiting(0, reasonWaitingForMachines, "Waiting for SimMachines to be deleted: %s", conditions.Names(seen.machines))
 	}
-	if place, ok := owner.PlaceOf(seen.sim); ok {
-		if err := r.World.Remove(place); err != nil {
-			return fmt.Errorf("remove simulated cluster %s: %w", place.Key, err)
-		}
+	key := client.ObjectKeyFromObject(seen.sim)
+	if err := r.World.Remove(key, seen.sim.UID); err != nil {
+		return fmt.Errorf("remove simulated cluster %s: %w", key, err)
 	}
 	_, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, seen.sim, infrav1.SimClusterFinalizer)
 	return err
+}
+
+// sweep takes away what is simulated for objects that are gone: clusters that had the name before, and machines whose SimMachine went
+// while nobody watched. What goes under the eyes of the controllers, they see themselves.
+func (r *Reconciler) sweep(ctx context.Context, seen *observed) error {
+	err := r.strays.Clusters(ctx, client.ObjectKeyFromObject(seen.sim), seen.sim.UID)
+	if err != nil || seen.cluster == nil {
+		return err
+	}
+	var errs []error
+	for _, name := range seen.cluster.Machines() {
+		key := types.NamespacedName{Namespace: seen.sim.Namespace, Name: name}
+		gone, err := r.isGone(ctx, seen.cluster, key)
+		if gone {
+			err = r.strays.Machine(ctx, seen.cluster, key)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// isGone tells whether the cache has no SimMachine of which a machine is.
+func (r *Reconciler) isGone(ctx context.Context, cluster *world.Cluster, key types.NamespacedName) (bool, error) {
+	record, ok := cluster.Machine(key.Name)
+	sim := &infrav1.SimMachine{}
+	err := r.Client.Get(ctx, key, sim, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return ok, nil
+	}
+	return ok && err == nil && !record.Is(sim.UID), err
 }

@@ -13,6 +13,7 @@ import (
 	infrav1 "slipway.dev/slipway/api/infrastructure/v1alpha1"
 	"slipway.dev/slipway/internal/providers/sim/faults"
 	"slipway.dev/slipway/internal/providers/sim/owner"
+	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
 // observed is what a decision about a SimCluster needs.
@@ -22,9 +23,11 @@ type observed struct {
 	paused bool
 	// machines are the names of the SimMachines that the cluster still has.
 	machines []string
-	faults   []faults.Fault
-	active   faults.Active
-	now      time.Time
+	// cluster is what is simulated, as soon as act has found it.
+	cluster *world.Cluster
+	faults  []faults.Fault
+	active  faults.Active
+	now     time.Time
 }
 
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observed, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/blang/semver/v4"
@@ -19,6 +18,7 @@ import (
 	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/providers/sim/faults"
+	"slipway.dev/slipway/internal/providers/sim/owner"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -30,6 +30,8 @@ const (
 	joinPatience = 5 * time.Minute
 	// portRecheck is how soon to look again whether the endpoint's port is free.
 	portRecheck = 5 * time.Second
+	// staleRecheck is how soon to look again at a SimMachine that is not the one which the API server has.
+	staleRecheck = time.Second
 )
 
 // bootFailure says that the machine does not boot while its fault lasts.
@@ -51,6 +53,9 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 	if err := r.claim(ctx, seen); err != nil {
 		return err
 	}
+	if err := r.displace(ctx, seen); err != nil {
+		return err
+	}
 	starts, err := seen.world.FaultStarts(seen.sim.UID, faults.Names(seen.faults))
 	if err != nil {
 		return fmt.Errorf("write down when the faults of machine %s began: %w", seen.sim.Name, err)
@@ -62,6 +67,22 @@ func (r *Reconciler) act(ctx context.Context, seen *observed) error {
 		}
 	}
 	return r.ail(seen)
+}
+
+// displace takes away the machine of a SimMachine that had the name before, and is gone.
+func (r *Reconciler) displace(ctx context.Context, seen *observed) error {
+	if !seen.another {
+		return nil
+	}
+	key := client.ObjectKeyFromObject(seen.sim)
+	if err := r.strays.Machine(ctx, seen.world, key); err != nil {
+		return err
+	}
+	seen.look()
+	if seen.another {
+		return outcome.Quietly(staleRecheck, "StaleCache", "the cache shows a SimMachine %s that is gone", key)
+	}
+	return nil
 }
 
 // claim writes finalizer and provider ID in one patch, before the machine is switched on.
@@ -92,7 +113,7 @@ func (r *Reconciler) boot(_ context.Context, seen *observed) error {
 	if seen.active.Has(string(infrav1.FailedBootFault)) {
 		return bootFailure{next: until(seen.active.Next, seen.now)}
 	}
-	on := r.power.since(seen.sim.UID, seen.now)
+	on := r.power.since(seen.sim, seen.now)
 	delay := defaultBootDelay
 	if seen.sim.Spec.BootDelay != nil {
 		delay = seen.sim.Spec.BootDelay.Duration
@@ -115,6 +136,8 @@ func (r *Reconciler) bootstrap(seen *observed, booted time.Time) error {
 		return err
 	}
 	rebuild := conditions.IsTrue(seen.sim.Status.Conditions, infrav1.BootstrappedCondition) || seen.machine.Status.NodeRef.Name != ""
+	// A file that was lost knows no Node. A SimMachine that somebody made again comes back to one.
+	lost := rebuild && !seen.world.Knows(seen.sim.Name)
 	record, err := seen.world.Boot(machine, seen.data.Data["value"], rebuild)
 	if errors.Is(err, world.ErrUnreachable) {
 		if seen.now.Sub(booted) > joinPatience {
@@ -122,14 +145,13 @@ func (r *Reconciler) bootstrap(seen *observed, booted time.Time) error {
 		}
 		return outcome.Waiting(joinRetry, infrav1.BootstrappingReason, "kubeadm join waits for the cluster's API endpoint to answer")
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return &outcome.Stall{Reason: infrav1.BootingReason, Recheck: portRecheck, Err: err, Message: fmt.Sprintf(
-			"Port %d of the cluster's API endpoint is taken by another program. End that program", seen.place.Port)}
+	if unheard, ok := errors.AsType[*world.ListenError](err); ok {
+		return &outcome.Stall{Reason: infrav1.BootingReason, Recheck: portRecheck, Err: err, Message: owner.Unserved(seen.place, unheard)}
 	}
 	if err != nil {
 		return err
 	}
-	if rebuild {
+	if lost {
 		fate := "was lost"
 		if aside := seen.world.SetAside(); aside != "" {
 			fate = "could not be read and was moved to " + aside
@@ -138,7 +160,7 @@ func (r *Reconciler) bootstrap(seen *observed, booted time.Time) error {
 			"The simulated cluster's file %s; machine %s was rebuilt from its spec and bootstrap data", fate, seen.sim.Name)
 	}
 	seen.record, seen.booted = record, true
-	r.power.forget(seen.sim.UID)
+	r.power.forget(client.ObjectKeyFromObject(seen.sim))
 	return nil
 }
 
@@ -149,7 +171,7 @@ func machineOf(seen *observed) (world.Machine, error) {
 			"Machine %s has no version that a simulated machine could run (%q). Set spec.version, such as v1.37.2", seen.machine.Name, seen.machine.Spec.Version)}
 	}
 	m := world.Machine{
-		Name: seen.sim.Name, ProviderID: seen.sim.Spec.ProviderID, Zone: seen.zone(), Version: version,
+		Name: seen.sim.Name, UID: seen.sim.UID, ProviderID: seen.sim.Spec.ProviderID, Zone: seen.zone(), Version: version,
 		CPU: resource.MustParse("4"), Memory: resource.MustParse("8Gi"),
 	}
 	if c := seen.sim.Spec.Capacity.CPU; c != nil {
@@ -163,7 +185,7 @@ func machineOf(seen *observed) (world.Machine, error) {
 
 // ail makes the machine's faults so.
 func (r *Reconciler) ail(seen *observed) error {
-	err := seen.world.AilMachine(seen.sim.Name, world.MachineAilments{
+	err := seen.world.AilMachine(seen.sim.Name, seen.sim.UID, world.MachineAilments{
 		Lost:     seen.active.Has(string(infrav1.NodeLostFault)),
 		EtcdDead: seen.active.Has(string(infrav1.EtcdMemberDeadFault)),
 		Gone:     seen.active.Has(string(infrav1.MachineVanishedFault)),
@@ -171,7 +193,7 @@ func (r *Reconciler) ail(seen *observed) error {
 	if err != nil {
 		return fmt.Errorf("set the faults of machine %s: %w", seen.sim.Name, err)
 	}
-	seen.record, seen.booted = seen.world.Machine(seen.sim.Name)
+	seen.look()
 	if !seen.active.Next.IsZero() {
 		return outcome.Quietly(until(seen.active.Next, seen.now), "FaultEnds", "a fault ends by itself")
 	}
@@ -181,14 +203,14 @@ func (r *Reconciler) ail(seen *observed) error {
 // delete takes the machine away.
 func (r *Reconciler) delete(ctx context.Context, seen *observed) error {
 	if seen.world != nil {
-		if err := seen.world.Delete(seen.sim.Name); err != nil {
+		if err := seen.world.Delete(seen.sim.Name, seen.sim.UID); err != nil {
 			return fmt.Errorf("take away machine %s: %w", seen.sim.Name, err)
 		}
 		if _, err := seen.world.FaultStarts(seen.sim.UID, nil); err != nil {
 			return fmt.Errorf("forget the faults of machine %s: %w", seen.sim.Name, err)
 		}
 	}
-	r.power.forget(seen.sim.UID)
+	r.power.forget(client.ObjectKeyFromObject(seen.sim))
 	_, err := apply.RemoveFinalizer(ctx, r.Client, fieldManager, seen.sim, infrav1.SimMachineFinalizer)
 	return err
 }

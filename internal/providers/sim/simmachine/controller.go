@@ -23,6 +23,7 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/providers/sim/owner"
+	"slipway.dev/slipway/internal/providers/sim/stray"
 	"slipway.dev/slipway/internal/providers/sim/world"
 )
 
@@ -33,6 +34,8 @@ const fieldManager = "slipway-simmachine"
 type Reconciler struct {
 	// Client reads from the manager's cache.
 	Client client.Client
+	// APIReader reads from the API server. It is asked before anything is taken away for an object that is gone.
+	APIReader client.Reader
 	// World is what is simulated.
 	World *world.World
 	// Recorder takes events.
@@ -41,13 +44,15 @@ type Reconciler struct {
 	Now func() time.Time
 
 	applier *apply.Applier
+	strays  stray.Sweeper
 	power   powerLog
 }
 
 // SetupWithManager adds the controller to a manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options) error {
 	r.applier = apply.New(r.Client, fieldManager)
-	r.power.on = map[types.UID]time.Time{}
+	r.strays = stray.Sweeper{Live: r.APIReader, World: r.World}
+	r.power.on = map[types.NamespacedName]switchedOn{}
 	return ctrl.NewControllerManagedBy(mgr).Named("simmachine").WithOptions(opts).
 		For(&infrav1.SimMachine{}, builder.WithPredicates(whenWanted())).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(ofMachine), builder.WithPredicates(whenDataComes())).
@@ -66,8 +71,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts controller.Options)
 // Reconcile looks at one SimMachine.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	seen, err := r.observe(ctx, req.NamespacedName)
-	if err != nil || seen == nil {
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if seen == nil {
+		r.power.forget(req.NamespacedName)
+		return ctrl.Result{}, r.strays.Machines(ctx, req.NamespacedName)
 	}
 	if seen.paused {
 		return outcome.Result(r.report(ctx, seen, nil))
@@ -79,24 +88,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // powerLog remembers when each machine was switched on, until it has booted.
 type powerLog struct {
 	mu sync.Mutex // guards on
-	on map[types.UID]time.Time
+	on map[types.NamespacedName]switchedOn
+}
+
+// switchedOn is a machine that boots, which another of its name does not go on with.
+type switchedOn struct {
+	uid types.UID
+	at  time.Time
 }
 
 // since returns when the machine was switched on, which is now if it was off.
-func (p *powerLog) since(uid types.UID, now time.Time) time.Time {
+func (p *powerLog) since(sim *infrav1.SimMachine, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at, ok := p.on[uid]; ok {
-		return at
+	key := client.ObjectKeyFromObject(sim)
+	if on, ok := p.on[key]; ok && on.uid == sim.UID {
+		return on.at
 	}
-	p.on[uid] = now
+	p.on[key] = switchedOn{sim.UID, now}
 	return now
 }
 
-func (p *powerLog) forget(uid types.UID) {
+func (p *powerLog) forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.on, uid)
+	delete(p.on, key)
 }
 
 // whenWanted lets pass changes of the spec, of owners and of annotations, and deletions; not our own status writes.

@@ -27,6 +27,8 @@ type observed struct {
 	world   *world.Cluster
 	record  world.Record
 	booted  bool
+	// another tells that the machine of this name which is there is not the SimMachine's own.
+	another bool
 	data    *corev1.Secret
 	faults  []faults.Fault
 	active  faults.Active
@@ -49,10 +51,20 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, fmt.Errorf("find simulated cluster %s: %w", seen.place.Key, err)
 	}
 	seen.world = cluster
-	if seen.record, seen.booted = cluster.Machine(sim.Name); seen.booted || !sim.DeletionTimestamp.IsZero() {
+	seen.look()
+	if seen.booted || !sim.DeletionTimestamp.IsZero() {
 		return seen, nil
 	}
 	return seen, r.observeData(ctx, seen)
+}
+
+// look finds out what machine is there.
+func (o *observed) look() {
+	record, ok := o.world.Machine(o.sim.Name)
+	o.booted, o.another = ok && record.Is(o.sim.UID), ok && !record.Is(o.sim.UID)
+	if o.record = (world.Record{}); o.booted {
+		o.record = record
+	}
 }
 
 // observeOwners finds the Machine, the Cluster and the place of the simulated cluster, as far as they are there.

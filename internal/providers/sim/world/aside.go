@@ -27,12 +27,12 @@ func (c *Cluster) setAside(cause *workload.CorruptError) error {
 	c.aside = aside
 	c.world.opts.Logger.Warn("the state file of a simulated cluster cannot be read; it was set aside, and the cluster is rebuilt",
 		"cluster", c.place.Key.String(), "aside", aside, "reason", cause.Error())
-	return c.dropSetAside(aside)
+	return dropSetAside(c.dir, aside)
 }
 
-// dropSetAside removes what was set aside of the cluster, but for one path.
-func (c *Cluster) dropSetAside(but string) error {
-	entries, err := os.ReadDir(filepath.Dir(c.dir))
+// dropSetAside removes what was set aside of the cluster with a directory, but for one path.
+func dropSetAside(dir, but string) error {
+	entries, err := os.ReadDir(filepath.Dir(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -40,8 +40,8 @@ func (c *Cluster) dropSetAside(but string) error {
 		return err
 	}
 	for _, e := range entries {
-		path := filepath.Join(filepath.Dir(c.dir), e.Name())
-		if path == but || !strings.HasPrefix(e.Name(), filepath.Base(c.dir)+damaged) {
+		path := filepath.Join(filepath.Dir(dir), e.Name())
+		if path == but || !strings.HasPrefix(e.Name(), filepath.Base(dir)+damaged) {
 			continue
 		}
 		if err := os.RemoveAll(path); err != nil {

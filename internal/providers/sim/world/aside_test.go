@@ -63,7 +63,7 @@ func TestLoad_SetsAFileAsideThatItCannotReadAndRemoveTakesIt(t *testing.T) {
 		}
 	}
 	f.boot("cp", data)
-	if err := f.world.Remove(f.place); err != nil {
+	if err := f.world.Remove(f.place.Key, f.place.ID); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

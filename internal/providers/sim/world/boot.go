@@ -51,14 +51,17 @@ type boot struct {
 	now     time.Time
 }
 
-// Boot has a machine read its bootstrap data and run kubeadm, once: a machine that has a record is done. Rebuild says that
+// Boot has a machine read its bootstrap data and run kubeadm, once: a machine that has a record is done, and another of its
+// name must be deleted first. Rebuild says that
 // the machine is known to have booted before the cluster's file was lost. It returns the machine's record, ErrUnreachable,
 // a *BootstrapError, or another error when the simulation itself failed.
 func (c *Cluster) Boot(m Machine, data []byte, rebuild bool) (Record, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if have, ok := c.machines[m.Name]; ok {
+	if have, ok := c.machines[m.Name]; ok && have.Is(m.UID) {
 		return have.Record, nil
+	} else if ok {
+		return Record{}, fmt.Errorf("another machine is there with the name %s", m.Name)
 	}
 	b, err := readBoot(m, data, c.world.opts.Now())
 	if err != nil {
@@ -68,7 +71,7 @@ func (c *Cluster) Boot(m Machine, data []byte, rebuild bool) (Record, error) {
 	if err := c.runKubeadm(b); err != nil {
 		return Record{}, err
 	}
-	record := Record{Node: b.node, ControlPlane: b.controlPlane(), Version: "v" + m.Version.String(), Zone: m.Zone, Booted: b.now}
+	record := Record{UID: m.UID, Node: b.node, ControlPlane: b.controlPlane(), Version: "v" + m.Version.String(), Zone: m.Zone, Booted: b.now}
 	c.machines[m.Name] = &machine{Record: record}
 	if err := c.saveMachines(); err != nil {
 		delete(c.machines, m.Name)

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/blang/semver/v4"
@@ -96,6 +96,20 @@ func (c *Cluster) Initialized() bool {
 	return c.api != nil
 }
 
+// Machines returns the names of the machines that have run kubeadm, sorted.
+func (c *Cluster) Machines() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.machines))
+}
+
+// Knows tells whether a Node is in the cluster's file, which is not so when the file was lost.
+func (c *Cluster) Knows(node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.api != nil && workload.Has[*corev1.Node](c.api.Store(), types.NamespacedName{Name: node})
+}
+
 // Machine returns the record of a machine that has run kubeadm.
 func (c *Cluster) Machine(name string) (Record, bool) {
 	c.mu.Lock()
@@ -175,15 +189,15 @@ func (c *Cluster) serve() error {
 	if err != nil {
 		return err
 	}
-	// A port that is taken keeps nobody from the rest: machines can be taken away, and when it is free settle listens.
-	taken := c.api.SetCertificates(serving.Cert, serving.Key, ca.PEM)
-	if taken != nil && !errors.Is(taken, syscall.EADDRINUSE) {
-		return taken
+	// An endpoint that cannot be listened on keeps nobody from the rest: machines can be taken away, and settle tries again.
+	unheard := c.api.SetCertificates(serving.Cert, serving.Key, ca.PEM)
+	if unheard != nil && !isListenError(unheard) {
+		return unheard
 	}
 	if err := c.openEtcd(); err != nil {
 		return err
 	}
-	return errors.Join(taken, c.settle())
+	return errors.Join(unheard, c.settle())
 }
 
 func (c *Cluster) servingHosts() []string {
@@ -217,9 +231,10 @@ func (c *Cluster) openEtcd() error {
 	return err
 }
 
-// listen is for the API server behind the cluster's door.
-func (c *Cluster) listen(addr string) (net.Listener, error) {
-	d, err := c.world.doors.at(addr, c.place.Key)
+// listen is for the API server behind the cluster's door. A door is known by the endpoint as it was asked for, whose host may be
+// a name; the address that the API server has from it is another text.
+func (c *Cluster) listen(string) (net.Listener, error) {
+	d, err := c.world.doors.at(c.place.address(), c.place.tenant())
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +317,7 @@ func (c *Cluster) close() error {
 	if members != nil {
 		members.Close()
 	}
-	c.world.doors.shut(c.place.address(), c.place.Key)
+	c.world.doors.shut(c.place.address(), c.place.tenant())
 	if file == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"os"
 	"syscall"
 	"testing"
 
@@ -57,10 +58,72 @@ func TestEndpoint_IsHeldFromItsChoiceToTheRemovalOfTheCluster(t *testing.T) {
 		t.Errorf("reachable again: %v", err)
 	}
 
-	must(f.world.Remove(f.place))
+	must(f.world.Remove(f.place.Key, f.place.ID))
 	ln, err := net.Listen("tcp", f.place.address())
 	if err != nil {
 		t.Fatalf("after the cluster was removed: %v", err)
 	}
 	must(ln.Close())
+}
+
+func TestEndpoint_ThatCannotBeListenedOnKeepsNobodyFromAnythingElse(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() }) // it is only in the way
+	port := int32(taken.Addr().(*net.TCPAddr).Port)
+	for _, row := range []struct {
+		name, host string
+		cause      error
+	}{
+		{"taken", "127.0.0.1", syscall.EADDRINUSE},
+		{"another computer's", "192.0.2.1", syscall.EADDRNOTAVAIL},
+		{"no address", "::g", &net.DNSError{}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			f := grown(t, dir)
+			if err := f.world.Close(); err != nil {
+				t.Fatal(err)
+			}
+			f.place.Host, f.place.Port = row.host, port
+			f.open(dir)
+			for range 2 {
+				err := f.cluster().Ail(Ailments{})
+				if _, ok := errors.AsType[*ListenError](err); !ok || !errors.Is(err, row.cause) && !errors.As(err, new(*net.DNSError)) {
+					t.Errorf("it says %v, want a ListenError for %v", err, row.cause)
+				}
+			}
+			for _, step := range []error{
+				f.cluster().AilMachine("w0", "", MachineAilments{Lost: true}), f.cluster().Delete("cp2", ""), f.cluster().Delete("w0", ""),
+				f.world.Remove(f.place.Key, f.place.ID),
+			} {
+				if step != nil {
+					t.Error(step)
+				}
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// What a name stands for is not its text.
+func TestEndpoint_WhoseHostIsANameComesBackAfterAFault(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, t.TempDir())
+	f.place.Host = "localhost"
+	f.boot("cp-0", f.initData(bootstrapv1.KubeadmConfigSpec{}))
+	for _, a := range []Ailments{{Unreachable: true}, {}} {
+		if err := f.cluster().Ail(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.admin().Discovery().ServerVersion(); err != nil {
+		t.Error(err)
+	}
 }

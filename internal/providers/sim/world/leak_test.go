@@ -39,7 +39,7 @@ func TestWorld_KeepsNothingOfFiftyClusters(t *testing.T) { //nolint:paralleltest
 	}
 	for i, f := range fleets {
 		if i%2 != 0 { // Nobody took their machines away first.
-			if err := f.world.Remove(f.place); err != nil {
+			if err := f.world.Remove(f.place.Key, f.place.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -105,11 +105,11 @@ func (f *fleet) live() (clientsGone func()) {
 func (f *fleet) remove() {
 	f.t.Helper()
 	for _, name := range []string{"w0", "cp0"} {
-		if err := f.cluster().Delete(name); err != nil {
+		if err := f.cluster().Delete(name, ""); err != nil {
 			f.t.Fatal(err)
 		}
 	}
-	if err := f.world.Remove(f.place); err != nil {
+	if err := f.world.Remove(f.place.Key, f.place.ID); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -7,12 +7,15 @@ import (
 
 	"github.com/blang/semver/v4"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Machine is what a simulated machine is made from.
 type Machine struct {
 	// Name is the machine's host name.
 	Name string
+	// UID tells the machine from another of the same name, before or after it.
+	UID types.UID
 	// ProviderID is what its Node will bear.
 	ProviderID string
 	// Zone is the failure domain it is in, or empty.
@@ -25,6 +28,8 @@ type Machine struct {
 
 // Record is a machine that has booted and run kubeadm, as the cluster's file keeps it.
 type Record struct {
+	// UID is that of the Machine. It is empty in files from before it was kept, until AilMachine fills it in.
+	UID types.UID `json:"uid,omitempty"`
 	// Node is the name of its Node.
 	Node string `json:"node"`
 	// ControlPlane tells whether it runs a control plane.
@@ -43,6 +48,9 @@ type Record struct {
 	// LostSince is when it was last heard of, zero while it is well.
 	LostSince time.Time `json:"lostSince,omitzero"`
 }
+
+// Is tells whether the record is that of the machine with a UID, as far as is known.
+func (r Record) Is(uid types.UID) bool { return r.UID == "" || r.UID == uid }
 
 // Address is the address of a machine by its name: always the same, in 10.0.0.0/8.
 func Address(name string) netip.Addr {

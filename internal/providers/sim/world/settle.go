@@ -13,41 +13,47 @@ import (
 	"slipway.dev/slipway/internal/providers/sim/workload"
 )
 
-// Ail sets what is wrong with the cluster as a whole. A port that is taken is an error of net, until it can be had.
+// Ail sets what is wrong with the cluster as a whole. An endpoint that cannot be listened on is a *ListenError, until it can.
 func (c *Cluster) Ail(a Ailments) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, taken := c.world.doors.at(c.place.address(), c.place.Key)
+	if c.closed {
+		return errClosed
+	}
+	_, unheard := c.world.doors.at(c.place.address(), c.place.tenant())
 	if c.ailing.equal(a) && !c.unsettled {
-		return taken
+		return unheard
 	}
 	if err := c.remember(ailingValue, a, a.equal(Ailments{})); err != nil {
 		return err
 	}
 	c.ailing = a
-	return errors.Join(taken, c.settle())
+	return errors.Join(unheard, c.settle())
 }
 
 // AilMachine sets what is wrong with a machine. A machine that has not run kubeadm yet is no error: there is nothing to see
-// of it from outside.
-func (c *Cluster) AilMachine(name string, a MachineAilments) error {
+// of it from outside. Nor is another machine of that name.
+func (c *Cluster) AilMachine(name string, uid types.UID, a MachineAilments) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m, ok := c.machines[name]
-	if !ok || m.Lost == a.Lost && m.EtcdDead == a.EtcdDead && (m.Gone || !a.Gone) && !c.unsettled {
+	if !ok || !m.Is(uid) || m.UID == uid && m.Lost == a.Lost && m.EtcdDead == a.EtcdDead && (m.Gone || !a.Gone) && !c.unsettled {
 		return nil
 	}
-	m.Lost, m.EtcdDead, m.Gone = a.Lost, a.EtcdDead, m.Gone || a.Gone
+	m.UID, m.Lost, m.EtcdDead, m.Gone = uid, a.Lost, a.EtcdDead, m.Gone || a.Gone
 	return c.settle()
 }
 
 // Delete takes a machine away. Its Node stays, as it does when a virtual machine is deleted; whoever deletes the Node ends
-// its Pods. A machine that is not there is no error.
-func (c *Cluster) Delete(name string) error {
+// its Pods. A machine that is not there is no error, and another of that name stays.
+func (c *Cluster) Delete(name string, uid types.UID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return errClosed
+	}
 	m, ok := c.machines[name]
-	if !ok || c.api == nil {
+	if !ok || !m.Is(uid) || c.api == nil {
 		return nil
 	}
 	delete(c.machines, name)
@@ -64,14 +70,33 @@ func (c *Cluster) Delete(name string) error {
 }
 
 // settle writes down what the machines are and makes the world show which are alive: heartbeats, Ready conditions, etcd
-// members, the endpoint. The caller holds mu. It is idempotent and runs after every change.
+// members, the endpoint. The caller holds mu. It is idempotent and runs after every change. An endpoint that cannot be listened
+// on keeps nobody from anything else: it is no error here, Ail tells of it.
 func (c *Cluster) settle() error {
 	if c.api == nil {
 		return nil
 	}
 	now := c.world.opts.Now()
-	silent, alive, reachable := map[string]time.Time{}, map[string]bool{}, false
-	var errs []error
+	silent, alive, reachable, errs := c.callRoll(now)
+	errs = append(errs, c.saveMachines(), c.showNodes(alive, silent, now))
+	c.hearts.set(silent)
+	if v := c.lowestVersion(); v != "" {
+		c.api.SetVersion(v)
+	}
+	served := c.api.SetReachable(reachable && !c.ailing.Unreachable)
+	c.world.tender.add(c)
+	err := errors.Join(errs...)
+	c.unsettled = served != nil || err != nil
+	if isListenError(served) {
+		return err
+	}
+	return errors.Join(err, served)
+}
+
+// callRoll tells since when which Nodes are silent, which Nodes have a machine, and whether an API server runs on one. It has the etcd
+// members follow their machines. The caller holds mu.
+func (c *Cluster) callRoll(now time.Time) (silent map[string]time.Time, alive map[string]bool, reachable bool, errs []error) {
+	silent, alive = map[string]time.Time{}, map[string]bool{}
 	for _, m := range c.machines {
 		up := c.alive(m)
 		alive[m.Node] = true
@@ -88,16 +113,7 @@ func (c *Cluster) settle() error {
 			}
 		}
 	}
-	errs = append(errs, c.saveMachines(), c.showNodes(alive, silent, now))
-	c.hearts.set(silent)
-	if v := c.lowestVersion(); v != "" {
-		c.api.SetVersion(v)
-	}
-	errs = append(errs, c.api.SetReachable(reachable && !c.ailing.Unreachable))
-	c.world.tender.add(c)
-	err := errors.Join(errs...)
-	c.unsettled = err != nil
-	return err
+	return silent, alive, reachable, errs
 }
 
 // powered tells whether a machine is there and its zone has power.

@@ -234,9 +234,9 @@ func TestPods_OfALostNodeAreNotReadyUntilItIsBack(t *testing.T) {
 	_, err := u.AppsV1().Deployments("default").Create(t.Context(), web(1), metav1.CreateOptions{})
 	u.must(err)
 	u.eventuallyRunning("app=web", 1)
-	u.must(u.f.cluster().AilMachine("w0", MachineAilments{Lost: true}))
+	u.must(u.f.cluster().AilMachine("w0", "", MachineAilments{Lost: true}))
 	u.eventuallyRunning("app=web", 0)
-	u.must(u.f.cluster().AilMachine("w0", MachineAilments{}))
+	u.must(u.f.cluster().AilMachine("w0", "", MachineAilments{}))
 	u.eventuallyRunning("app=web", 1)
 }
 

@@ -3,11 +3,14 @@ package world
 import (
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -309,19 +312,19 @@ func TestFaults_ShowAndEnd(t *testing.T) {
 		}
 		return readyStatus(n)
 	}
-	if err := f.cluster().AilMachine("w0", MachineAilments{Lost: true}); err != nil {
+	if err := f.cluster().AilMachine("w0", "", MachineAilments{Lost: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := status("w0"); got != corev1.ConditionUnknown {
 		t.Errorf("lost Node is %s, want Unknown", got)
 	}
-	if err := f.cluster().AilMachine("w0", MachineAilments{}); err != nil {
+	if err := f.cluster().AilMachine("w0", "", MachineAilments{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := status("w0"); got != corev1.ConditionTrue {
 		t.Errorf("found Node is %s, want True", got)
 	}
-	if err := f.cluster().AilMachine("cp1", MachineAilments{EtcdDead: true}); err != nil {
+	if err := f.cluster().AilMachine("cp1", "", MachineAilments{EtcdDead: true}); err != nil {
 		t.Fatal(err)
 	}
 	if m, _ := f.cluster().members.Member("cp1"); !m.Down {
@@ -346,16 +349,87 @@ func TestRemove_LeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	f := grown(t, dir)
 	for _, name := range []string{"w0", "cp2", "cp1", "cp0"} {
-		if err := f.cluster().Delete(name); err != nil {
+		if err := f.cluster().Delete(name, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
-		if err := f.world.Remove(f.place); err != nil {
+		if err := f.world.Remove(f.place.Key, f.place.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if f.cluster().Initialized() {
-		t.Error("the cluster is still there")
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+	if _, err := f.world.Cluster(f.place); !errors.Is(err, errRemoved) {
+		t.Errorf("it comes back for who has its SimCluster still in hand: %v", err)
+	}
+}
+
+func TestMachines_OfOneNameAreToldApart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := grown(t, dir)
+	again := func() {
+		t.Helper()
+		if err := f.world.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f.open(dir)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again()
+	must(f.cluster().Delete("w0", "")) // Nor does a file from before UIDs were kept.
+	m := machineNamed("w0")
+	m.UID = "first"
+	_, err := f.cluster().Boot(m, f.joinData(config.Worker, f.newToken(time.Hour)), false)
+	must(err)
+	must(f.cluster().AilMachine("cp0", "adopted", MachineAilments{}))
+	again()
+	for name, uid := range map[string]types.UID{"w0": "first", "cp0": "adopted", "cp1": ""} {
+		if got, ok := f.cluster().Machine(name); !ok || got.UID != uid {
+			t.Errorf("machine %s is %+v, want the UID %q", name, got, uid)
+		}
+	}
+	m.UID = "second"
+	if _, err := f.cluster().Boot(m, nil, false); err == nil {
+		t.Error("another machine of the name booted")
+	}
+	must(f.cluster().Delete("w0", "second"))
+	must(f.cluster().AilMachine("w0", "second", MachineAilments{Gone: true}))
+	if got, ok := f.cluster().Machine("w0"); !ok || got.Gone || got.UID != "first" {
+		t.Errorf("what befell another machine befell %+v", got)
+	}
+	must(f.cluster().Delete("w0", "first"))
+	if _, ok := f.cluster().Machine("w0"); ok {
+		t.Error("it is there")
+	}
+}
+
+func TestLook_FindsWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := newFleet(t, dir)
+	const id = "00000000-1111-2222-3333-4444444444"
+	for _, name := range []string{"a/x-y-" + id + "01", "a/x-y-" + id + "02.damaged-20060102", "b/z.damaged-1-" + id + "03", "a/README", "a/-" + id + "04", "a/c-u1"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := f.world.Look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]types.UID{}
+	for _, name := range names {
+		got[name.String()] = f.world.IDs(name)
+	}
+	if diff := cmp.Diff(map[string][]types.UID{"a/x-y": {id + "01", id + "02"}, "b/z.damaged-1": {id + "03"}}, got); diff != "" {
+		t.Error("known (-want +got):\n" + diff)
 	}
 }
