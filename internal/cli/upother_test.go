@@ -52,16 +52,22 @@ func TestUp_StartsWhenThePlaneThatHoldsTheStateIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := fakePlane(t, readyStep)
-			var state *statedir.Dir
-			var dies sync.Once
+			asked := make(chan struct{}, 1)
 			// It takes a connection and answers none, as the kernel does for a process that was killed.
-			state, _ = heldState(t, h, func(_ http.ResponseWriter, r *http.Request) {
-				dies.Do(func() {
-					if err := state.Close(); err != nil {
-						t.Error(err)
-					}
-				})
+			state, _ := heldState(t, h, func(_ http.ResponseWriter, r *http.Request) {
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
 				<-r.Context().Done()
+			})
+			var dying sync.WaitGroup
+			defer dying.Wait()
+			dying.Go(func() {
+				<-asked
+				if err := state.Close(); err != nil {
+					t.Error(err)
+				}
 			})
 			if code, out := h.run(t, line, 0); code != 0 || !strings.Contains(out, "Ready in") {
 				t.Errorf("exit code %d\n%s", code, out)
