@@ -18,8 +18,6 @@ type NodeSyncFacts struct {
 	// MachineLabels, MachineAnnotations and MachineTaints are those of the Machine.
 	MachineLabels, MachineAnnotations map[string]string
 	MachineTaints                     []clusterv1.MachineTaint
-	// AlsoLabel and AlsoAnnotation name what else goes to the Node, besides what the API promises; nil names nothing.
-	AlsoLabel, AlsoAnnotation func(key string) bool
 	// Identity are the annotations that say whose Node it is. An empty value means that the annotation has no place there.
 	Identity map[string]string
 	// Interruptible says that the infrastructure may take the machine away at any time.
@@ -65,7 +63,7 @@ func syncedLabels(f NodeSyncFacts) map[string]string {
 	maps.DeleteFunc(synced, func(key, _ string) bool {
 		prefix, _, _ := strings.Cut(key, "/")
 		own := prefix == clusterv1.NodeRoleLabelPrefix || within(prefix, clusterv1.NodeRestrictionLabelDomain) || within(prefix, clusterv1.ManagedNodeLabelDomain)
-		return !own && (f.AlsoLabel == nil || !f.AlsoLabel(key))
+		return !own
 	})
 	return synced
 }
@@ -74,7 +72,7 @@ func syncedAnnotations(f NodeSyncFacts) map[string]string {
 	synced := maps.Clone(f.MachineAnnotations)
 	maps.DeleteFunc(synced, func(key, _ string) bool {
 		prefix, _, _ := strings.Cut(key, "/")
-		return !within(prefix, clusterv1.ManagedNodeAnnotationDomain) && (f.AlsoAnnotation == nil || !f.AlsoAnnotation(key))
+		return !within(prefix, clusterv1.ManagedNodeAnnotationDomain)
 	})
 	return synced
 }

@@ -22,6 +22,7 @@ func versionsOf(obj client.Object) [2]string {
 	if !ok {
 		return [2]string{}
 	}
+	// Both contracts have them at one place.
 	view, err := contract.NewObject(u, contract.V1Beta2).ControlPlane()
 	if err != nil {
 		return [2]string{err.Error()}

@@ -162,7 +162,7 @@ func (r *Reconciler) syncNode(ctx context.Context, w *world) error {
 	if w.node.node == nil {
 		return nil
 	}
-	change := planNode(r, w)
+	change := planNode(w)
 	if change.Empty() {
 		return nil
 	}

@@ -54,11 +54,6 @@ type Reconciler struct {
 	ConditionsGrace time.Duration
 	// Settle is how long a change of the status that nobody waits for gathers others; zero means 500 ms.
 	Settle time.Duration
-	// WithoutSlipwayStatus leaves out status.slipway, where the API server's schema does not know it.
-	WithoutSlipwayStatus bool
-	// SyncLabel and SyncAnnotation name labels and annotations that go to the Node besides those that always do; nil
-	// names none.
-	SyncLabel, SyncAnnotation func(key string) bool
 
 	// began is when this process began to look.
 	began     time.Time

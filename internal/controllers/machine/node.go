@@ -14,11 +14,10 @@ import (
 )
 
 // planNode decides what changes on the Machine's Node.
-func planNode(r *Reconciler, w *world) plan.NodeSyncPlan {
+func planNode(w *world) plan.NodeSyncPlan {
 	m, node := w.machine, w.node.node
 	f := plan.NodeSyncFacts{
 		MachineLabels: m.Labels, MachineAnnotations: m.Annotations, MachineTaints: m.Spec.Taints,
-		AlsoLabel: r.SyncLabel, AlsoAnnotation: r.SyncAnnotation,
 		Identity: map[string]string{
 			clusterv1.ClusterNameAnnotation:      m.Spec.ClusterName,
 			clusterv1.ClusterNamespaceAnnotation: m.Namespace,

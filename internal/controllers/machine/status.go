@@ -126,7 +126,7 @@ func (r *Reconciler) fillFacts(w *world, s *clusterv1.MachineStatus) {
 	if w.deletion != nil && w.deletion.started != (clusterv1.MachineDeletionStatus{}) {
 		s.Deletion = &w.deletion.started
 	}
-	if v := versions(w); !r.WithoutSlipwayStatus && v != (clusterv1.MachineVersions{}) {
+	if v := versions(w); v != (clusterv1.MachineVersions{}) {
 		s.Slipway = &clusterv1.MachineSlipwayStatus{Versions: v}
 	}
 	s.Phase = string(plan.MachinePhase(plan.MachinePhaseFacts{
