@@ -17,6 +17,7 @@ type ensemble struct {
 	members         []Member
 	clock           int
 	blind           bool // etcd cannot be asked for the moment
+	fatal           func(...any)
 }
 
 type ensembleMachine struct {
@@ -27,6 +28,7 @@ type ensembleMachine struct {
 	up       bool
 	deleting bool
 	blink    bool // its health cannot be read for the moment
+	dead     bool // its member and its Pods do not run
 }
 
 func (e *ensemble) facts() ControlPlaneFacts {
@@ -34,7 +36,7 @@ func (e *ensemble) facts() ControlPlaneFacts {
 		EndpointReady: true, EtcdManaged: true, Etcd: e.etcd()}
 	for _, m := range e.machines {
 		f.Initialized = f.Initialized || m.up
-		health := TriOf(m.up)
+		health := TriOf(m.up && !m.dead)
 		if m.blink {
 			health = Unknown
 		}
@@ -64,7 +66,7 @@ func (e *ensemble) reconcile(t *rapid.T) {
 	a := ControlPlane(e.facts())
 	switch a.Kind {
 	case InitAction, ScaleUpAction:
-		if slices.ContainsFunc(e.machines, func(m *ensembleMachine) bool { return m.deleting || !m.up }) {
+		if slices.ContainsFunc(e.machines, func(m *ensembleMachine) bool { return m.deleting || !m.up || m.dead }) {
 			t.Fatalf("%s while another comes or goes: %s", a.Kind, e)
 		}
 		e.machines = append(e.machines, &ensembleMachine{name: fmt.Sprintf("cp-%d", e.clock), created: e.clock, domain: a.FailureDomain, version: e.version})
@@ -87,7 +89,7 @@ func (e *ensemble) advance(m *ensembleMachine) {
 	switch {
 	case m.deleting:
 		e.leave(m)
-	case m.up:
+	case m.up || m.dead:
 	case i < 0:
 		e.members = append(e.members, Member{ID: uint64(m.created), Name: m.name, Machine: m.name, Healthy: True, Learner: len(e.members) > 0, Leader: len(e.members) == 0})
 	case e.members[i].Learner:
@@ -111,7 +113,11 @@ func (e *ensemble) leave(m *ensembleMachine) {
 			e.members[i].Leader = e.members[i].ID == p.To
 		}
 	case LeaveRemoveMember:
+		before := countVoters(e.members, 0).quorate()
 		e.members = slices.DeleteFunc(e.members, func(member Member) bool { return member.ID == p.Member })
+		if before && !countVoters(e.members, 0).quorate() {
+			e.fatal("quorum given up: " + e.String())
+		}
 	case LeaveDone:
 		e.machines = slices.DeleteFunc(e.machines, func(o *ensembleMachine) bool { return o == m })
 		for i := range e.members {
@@ -168,6 +174,29 @@ func (e *ensemble) settle(t *rapid.T, most int32) {
 	t.Fatalf("never ends: %s; next step %+v", e, ControlPlane(e.facts()))
 }
 
+// fail has a Machine's member and Pods stop, or run again. Who is left elects a leader, if they can.
+func (e *ensemble) fail(m *ensembleMachine) {
+	m.dead = !m.dead
+	for i := range e.members {
+		if e.members[i].Machine == m.name {
+			e.members[i].Healthy = TriOf(!m.dead)
+		}
+	}
+	e.elect()
+}
+
+func (e *ensemble) elect() {
+	quorate := countVoters(e.members, 0).quorate()
+	leads := func(m Member) bool { return m.Leader && m.Healthy == True }
+	if quorate && slices.ContainsFunc(e.members, leads) {
+		return
+	}
+	for i := range e.members {
+		m := &e.members[i]
+		m.Leader = quorate && m.Healthy == True && !m.Learner && !slices.ContainsFunc(e.members[:i], leads)
+	}
+}
+
 // spread is the difference between the most and the least crowded failure domain.
 func (e *ensemble) spread() int {
 	counts := map[string]int{}
@@ -184,10 +213,10 @@ func (e *ensemble) spread() int {
 func (e *ensemble) String() string {
 	text := fmt.Sprintf("%d replicas, surge %d, version %d", e.replicas, e.surge, e.version)
 	for _, m := range e.machines {
-		text += fmt.Sprintf("; %s in %s version %d up %v deleting %v", m.name, m.domain, m.version, m.up, m.deleting)
+		text += fmt.Sprintf("; %s in %s version %d up %v dead %v deleting %v", m.name, m.domain, m.version, m.up, m.dead, m.deleting)
 	}
 	for _, m := range e.members {
-		text += fmt.Sprintf("; member of %q learner %v leader %v", m.Machine, m.Learner, m.Leader)
+		text += fmt.Sprintf("; member of %q learner %v leader %v healthy %v", m.Machine, m.Learner, m.Leader, m.Healthy)
 	}
 	return text
 }
@@ -196,7 +225,7 @@ func TestControlPlane_KeepsQuorumAndConverges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SampledFrom([]int32{1, 3, 5})
-		e := &ensemble{replicas: sizes.Draw(t, "replicas"), version: 1}
+		e := &ensemble{replicas: sizes.Draw(t, "replicas"), version: 1, fatal: t.Fatal}
 		for i := range rapid.IntRange(1, 4).Draw(t, "domains") {
 			e.domains = append(e.domains, FailureDomain{Name: string(rune('a' + i)), ControlPlane: true})
 		}
@@ -237,5 +266,46 @@ func TestControlPlane_KeepsQuorumAndConverges(t *testing.T) {
 		if e.spread() > 1 {
 			t.Fatalf("the Machines end crowded: %s", e)
 		}
+	})
+}
+
+// Members die and come back and users delete Machines, so that quorum can be lost; but never by what the control plane does.
+func TestControlPlane_GivesUpNoQuorumWhateverFails(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := &ensemble{replicas: rapid.SampledFrom([]int32{1, 3, 5}).Draw(t, "replicas"), surge: 1, version: 1, fatal: t.Fatal}
+		e.domains = []FailureDomain{{Name: "a", ControlPlane: true}, {Name: "b", ControlPlane: true}}
+		most := e.replicas
+		e.settle(t, most)
+		for range rapid.IntRange(0, 150).Draw(t, "steps") {
+			m := e.machines[rapid.IntRange(0, len(e.machines)-1).Draw(t, "machine")]
+			switch rapid.SampledFrom([]string{"reconcile", "reconcile", "reconcile", "advance", "advance", "advance", "fail", "delete", "blink", "version", "scale"}).Draw(t, "event") {
+			case "reconcile":
+				e.reconcile(t)
+			case "advance":
+				e.advance(m)
+				e.elect()
+			case "fail":
+				e.fail(m)
+			case "delete":
+				m.deleting = m.deleting || slices.ContainsFunc(e.machines, func(o *ensembleMachine) bool { return o != m && o.up && !o.deleting })
+			case "blink":
+				m.blink = !m.blink
+			case "version":
+				e.version++
+			case "scale":
+				e.replicas = rapid.SampledFrom([]int32{1, 3, 5}).Draw(t, "replicas")
+				most = max(most, e.replicas)
+			}
+			if int32(len(e.machines)) > most+1 {
+				t.Fatalf("too many Machines: %s", e)
+			}
+		}
+		for _, m := range e.machines {
+			if m.dead {
+				e.fail(m)
+			}
+		}
+		e.settle(t, most)
 	})
 }
