@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,4 +88,13 @@ func (m *Maker) taken(ctx context.Context, key client.ObjectKey) (bool, error) {
 		return false, fmt.Errorf("get Machine %s: %w", key, err)
 	}
 	return true, nil
+}
+
+// Refusal is what to tell of an object that could not be made. The random name, or the random part of one, is taken out, which would
+// else make each try's message another one.
+func Refusal(err error, random string) string {
+	if stall, ok := outcome.AsStall(err); ok {
+		return stall.Message
+	}
+	return strings.ReplaceAll(err.Error(), random, "<random>")
 }

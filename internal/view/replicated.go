@@ -72,13 +72,18 @@ func (c Cluster) factsOfDeployment(md *clusterv1.MachineDeployment) replicated {
 	}
 }
 
-// seen tells whether the controller has looked at the object as it is now.
-func (r replicated) seen() bool { return r.observed >= r.meta.Generation && !r.unset }
+// seen tells whether the controller has looked at the object as it is now. While what it does fails, only conditions tell.
+func (r replicated) seen() bool {
+	return !r.unset && (r.done() || find(r.conditions, clusterv1.ScalingUpCondition).ObservedGeneration >= r.meta.Generation)
+}
+
+// done tells whether the object as it is now has reached all that follows from it.
+func (r replicated) done() bool { return r.observed >= r.meta.Generation }
 
 // settled tells whether nothing is left to do. The counts are those of machines that were looked at: right after a change
 // they are as before it.
 func (r replicated) settled() bool {
-	return r.seen() && !r.outdated() && r.replicas == r.desired && r.upToDate == r.desired && r.available == r.desired
+	return r.seen() && r.done() && !r.outdated() && r.replicas == r.desired && r.upToDate == r.desired && r.available == r.desired
 }
 
 // outdated tells whether machines have to be replaced. The counts alone do not tell: a new machine is not up to date before
@@ -170,6 +175,8 @@ func (r replicated) progress() string {
 		return fmt.Sprintf("%s, %d to remove", text, r.replicas-r.desired)
 	case r.replicas < r.desired && scaling.Status == metav1.ConditionTrue && scaling.Message != "":
 		return text + ", " + lowerFirst(Flatten(scaling.Message))
+	case !r.done():
+		return text + ", the last change has not reached all of it"
 	default:
 		return text
 	}

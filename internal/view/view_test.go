@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,6 +163,27 @@ func TestCluster_IsNeverReadyBeforeEveryPartSawTheLastChange(t *testing.T) {
 			rt.Fatalf("it is Ready: %s", s.Message)
 		}
 	})
+}
+
+func TestOfMachineDeployment_TellsWhatItsControllerSaysWhileThatFails(t *testing.T) {
+	t.Parallel()
+	c := settled()
+	md := &c.Deployments[0]
+	md.Generation, md.Status.ObservedGeneration = 1, 0
+	md.Status.Replicas, md.Status.AvailableReplicas, md.Status.UpToDateReplicas = new(int32(0)), new(int32(0)), new(int32(0))
+	scaling := is("ScalingUp", "True", "ScalingUp", "Scaling up from 0 to 2 replicas\n* the quota is used up", time.Minute)
+	for generation, want := range map[int64]string{0: "not yet seen by its controller", 1: "the quota is used up"} {
+		scaling.ObservedGeneration = generation
+		md.Status.Conditions = []metav1.Condition{scaling}
+		if s := c.OfMachineDeployment(md, now); s.State == view.Ready || !strings.Contains(s.Message, want) {
+			t.Errorf("seen at generation %d: %s, %q; want %q", generation, s.State, s.Message, want)
+		}
+	}
+	md.Status.Conditions[0].ObservedGeneration = 1
+	md.Status.Replicas, md.Status.AvailableReplicas, md.Status.UpToDateReplicas = md.Spec.Replicas, md.Spec.Replicas, md.Spec.Replicas
+	if s := c.OfMachineDeployment(md, now); s.State == view.Ready || !strings.Contains(s.Message, "has not reached all of it") {
+		t.Errorf("a change that was not made in place: %s, %q", s.State, s.Message)
+	}
 }
 
 func TestCluster_ThatIsPausedSaysSoWhileItIsBeingDeleted(t *testing.T) {

@@ -98,7 +98,7 @@ func (r *Reconciler) announce(w *world, now *clusterv1.ClusterStatus) {
 	if isTrue(now.Initialization.ControlPlaneInitialized) && !isTrue(was.Initialization.ControlPlaneInitialized) {
 		r.tell(w, events.ControlPlaneInitialized, events.Provision, "The control plane has answered for the first time")
 	}
-	if now.Phase != was.Phase && now.Phase != string(clusterv1.ClusterPhasePending) {
+	if now.Phase != was.Phase {
 		r.tell(w, now.Phase, events.Provision, "The Cluster is "+now.Phase)
 	}
 }

@@ -166,9 +166,12 @@ func (s *scene) machineFacts() []plan.ControlPlaneMachine {
 func (r *Reconciler) shrink(ctx context.Context, s *scene) error {
 	m := s.machine(s.step.Machine)
 	if err := r.deleteMachine(ctx, s, m); err != nil {
-		r.Recorder.Eventf(s.kcp, m.Machine, corev1.EventTypeWarning, events.FailedScaleDown, events.Scale, "%s", conditions.Bounded(err.Error()))
+		if r.told.IsNew(s.kcp.UID, events.FailedScaleDown, err.Error()) {
+			r.Recorder.Eventf(s.kcp, m.Machine, corev1.EventTypeWarning, events.FailedScaleDown, events.Scale, "%s", conditions.Bounded(err.Error()))
+		}
 		return err
 	}
+	r.told.Mended(s.kcp.UID, events.FailedScaleDown)
 	r.Recorder.Eventf(s.kcp, m.Machine, corev1.EventTypeNormal, events.SuccessfulDelete, events.Delete, "%s", s.step.Reason)
 	return nil
 }

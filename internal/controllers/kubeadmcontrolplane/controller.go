@@ -18,6 +18,7 @@ import (
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/events"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/provision"
@@ -73,6 +74,7 @@ type Reconciler struct {
 	members  *memberLog
 	patience *patience
 	swept    *provision.Sweeps
+	told     events.Told
 }
 
 // SetupWithManager adds the controller to a manager.
@@ -139,5 +141,6 @@ func (r *Reconciler) forget(kcp *controlplanev1.KubeadmControlPlane) {
 	r.calm.Forget(kcp.UID)
 	r.members.forget(kcp.UID)
 	r.patience.forget(kcp.UID)
+	r.told.Forget(kcp.UID)
 	r.swept.Dirty(kcp.UID)
 }

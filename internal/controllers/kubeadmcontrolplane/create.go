@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,22 +113,16 @@ func (r *Reconciler) grow(ctx context.Context, s *scene) error {
 		return err
 	})
 	if err != nil {
-		s.refused = errors.New(refusal(err, name))
-		r.Recorder.Eventf(s.kcp, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
+		s.refused = errors.New(provision.Refusal(err, name))
+		if r.told.IsNew(s.kcp.UID, events.FailedCreate, s.refused.Error()) {
+			r.Recorder.Eventf(s.kcp, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
+		}
 		return fmt.Errorf("create Machine %s: %w", name, err)
 	}
+	r.told.Mended(s.kcp.UID, events.FailedCreate)
 	r.tracker.Wrote(s.kcp.UID, made.Machine)
 	r.Recorder.Eventf(s.kcp, made.Machine, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create, "Created Machine %s", name)
 	return r.keeper.Assume(s.metadata(), made.Bootstrap, made.Infrastructure)
-}
-
-// refusal is what to tell of a Machine that could not be made. The random name is taken out, which would else make each
-// try's message another one.
-func refusal(err error, name string) string {
-	if stall, ok := outcome.AsStall(err); ok {
-		return stall.Message
-	}
-	return strings.ReplaceAll(err.Error(), name, "<machine>")
 }
 
 // naming says how the control plane's Machines are named.

@@ -129,6 +129,7 @@ func TestMachines_ThatAreRefusedLeaveNothingBehind(t *testing.T) {
 	writes.Refuse(nil)
 	w.settled(1)
 	w.tidy(1)
+	planetest.ToldOnce(t, w, w.kcp, "FailedCreate", "SuccessfulCreate")
 }
 
 func TestMachines_OfAControlPlaneWithALongName(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/conditions"
 	"slipway.dev/slipway/internal/events"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/plan"
@@ -157,7 +158,8 @@ func (r *Reconciler) ensureSet(ctx context.Context, s *scene, set *clusterv1.Mac
 
 // createSet makes a MachineSet. A name that is taken, by whomever, is a lost race, and the next look draws another.
 func (r *Reconciler) createSet(ctx context.Context, s *scene, p plan.NewSet) error {
-	intent, err := s.newSet(plan.RandomSuffix(r.Random), p)
+	random := plan.RandomSuffix(r.Random)
+	intent, err := s.newSet(random, p)
 	if err != nil {
 		return err
 	}
@@ -166,9 +168,13 @@ func (r *Reconciler) createSet(ctx context.Context, s *scene, p plan.NewSet) err
 		return err
 	}
 	if err != nil {
-		r.Recorder.Eventf(s.deployment, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "A MachineSet could not be created: %s", err)
+		s.refused = errors.New("A MachineSet could not be created: " + provision.Refusal(err, random))
+		if r.told.IsNew(s.deployment.UID, events.FailedCreate, s.refused.Error()) {
+			r.Recorder.Eventf(s.deployment, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
+		}
 		return err
 	}
+	r.told.Mended(s.deployment.UID, events.FailedCreate)
 	r.tracker.Wrote(s.deployment.UID, made)
 	r.Recorder.Eventf(s.deployment, made, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create,
 		"Created MachineSet %s: %s", made.Name, p.Reason)
@@ -203,6 +209,7 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 	r.tracker.Forget(s.deployment.UID)
 	r.pace.Forget(s.deployment.UID)
 	r.acting.forget(s.deployment.UID)
+	r.told.Forget(s.deployment.UID)
 	s.gone = true
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/events"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/provision"
@@ -55,6 +56,7 @@ type Reconciler struct {
 	tracker       *freshness.Tracker
 	pace          *apply.Pace
 	acting        *acting
+	told          events.Told
 }
 
 // SetupWithManager adds the controller to a manager.

@@ -144,6 +144,38 @@ func TestMachineDeployment_ASetWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) {
 	}
 }
 
+func TestMachineDeployment_TellsWhyItsSetIsRefusedAndOnce(t *testing.T) {
+	t.Parallel()
+	w := workers.New(t)
+	writes, _ := run(t, w)
+	tries := make(chan struct{}, 100)
+	writes.Refuse(func(obj client.Object) error {
+		if obj.GetObjectKind().GroupVersionKind().Kind != "MachineSet" {
+			return nil
+		}
+		tries <- struct{}{}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "machinesets"}, obj.GetName(), errors.New("the quota is used up"))
+	})
+	d := w.MachineDeployment("md", 1)
+	w.Make(d)
+	for range 6 {
+		<-tries
+	}
+	planetest.Eventually(t, func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
+			return err
+		}
+		message := conditions.Message(d.Status.Conditions, clusterv1.ScalingUpCondition)
+		if !strings.Contains(message, "A MachineSet could not be created: ") || !strings.Contains(message, "\"md-<random>\" is forbidden: the quota is used up") {
+			return fmt.Errorf("ScalingUp says %q", message)
+		}
+		return nil
+	})
+	writes.Refuse(nil)
+	settled(t, w, d, 1)
+	planetest.ToldOnce(t, w, d, "FailedCreate", "SuccessfulCreate")
+}
+
 func TestMachineDeployment_TellsWhatKeepsItsSetFromGrowing(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)

@@ -53,6 +53,8 @@ type scene struct {
 	planErr error
 	// inPlace says that what the deployment wants of its MachineSets is written.
 	inPlace bool
+	// refused is why the last MachineSet was not created.
+	refused error
 	// gone says that the finalizer was removed, and no status is written any more.
 	gone bool
 }

@@ -165,6 +165,9 @@ func (s *scene) phase() clusterv1.MachineDeploymentPhase {
 // Machines, count only while Machines are missing: they come and go with every upgrade of the control plane.
 func (s *scene) scalingObstacles() []string {
 	obstacles := s.obstacles()
+	if s.refused != nil {
+		obstacles = append(obstacles, s.refused.Error())
+	}
 	if want := s.deployment.Spec.Replicas; want != nil && len(s.machines) < int(*want) && !s.deleting {
 		obstacles = append(obstacles, s.held...)
 		if set := s.set(s.plan.New); set != nil && len(s.bySet[set.UID]) < int(sizeOf(set)) {

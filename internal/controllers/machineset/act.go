@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -214,18 +213,10 @@ func (r *Reconciler) tearDown(ctx context.Context, s *scene) error {
 	}
 	r.tracker.Forget(s.set.UID)
 	r.pace.Forget(s.set.UID)
+	r.told.Forget(s.set.UID)
 	r.swept.Dirty(s.set.UID)
 	s.gone = true
 	return nil
-}
-
-// refusal is what to tell of a Machine that could not be made. The random name is taken out, which would else make each
-// try's message another one.
-func refusal(err error, name string) string {
-	if stall, ok := outcome.AsStall(err); ok {
-		return stall.Message
-	}
-	return strings.ReplaceAll(err.Error(), name, "<machine>")
 }
 
 // kindOf resolves the kind of what is made from a template that a reference names; it is empty where there is none.

@@ -18,6 +18,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/contract"
+	"slipway.dev/slipway/internal/events"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/outcome"
 	"slipway.dev/slipway/internal/provision"
@@ -58,6 +59,7 @@ type Reconciler struct {
 	maker         *provision.Maker
 	tracker       *freshness.Tracker
 	pace          *apply.Pace
+	told          events.Told
 	swept         *provision.Sweeps
 }
 

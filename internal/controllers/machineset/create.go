@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +17,6 @@ import (
 	"slipway.dev/slipway/internal/events"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/provision"
-	"slipway.dev/slipway/internal/replicas"
 )
 
 // orphans finds what was made for Machines of the set that do not exist, as the reader shows it.
@@ -80,7 +78,7 @@ func (r *Reconciler) create(ctx context.Context, s *scene, count int32, unfinish
 		}
 		var name string
 		if name, err = r.maker.Named(ctx, begun, s.naming(r.Random), func(o provision.Orphan) error { return r.createOne(ctx, s, o) }); err != nil {
-			s.refused = errors.New(refusal(err, name))
+			s.refused = errors.New(provision.Refusal(err, name))
 			err = fmt.Errorf("create Machine %s: %w", name, err)
 			break
 		}
@@ -90,7 +88,9 @@ func (r *Reconciler) create(ctx context.Context, s *scene, count int32, unfinish
 		r.Recorder.Eventf(s.set, nil, corev1.EventTypeNormal, events.SuccessfulCreate, events.Create, "Created %s: %s",
 			conditions.Count(len(made), "Machine"), plan.NameList(made))
 	}
-	if s.refused != nil && !slices.Contains(replicas.Told(s.set.Status.Conditions), s.refused.Error()) {
+	if s.refused == nil {
+		r.told.Mended(s.set.UID, events.FailedCreate)
+	} else if r.told.IsNew(s.set.UID, events.FailedCreate, s.refused.Error()) {
 		r.Recorder.Eventf(s.set, nil, corev1.EventTypeWarning, events.FailedCreate, events.Create, "%s", conditions.Bounded(s.refused.Error()))
 	}
 	return err

@@ -211,6 +211,7 @@ func TestMachineSet_RefusedMachinesLeaveNothingBehind(t *testing.T) {
 	if len(configs) != 1 {
 		t.Errorf("%d KubeadmConfigs", len(configs))
 	}
+	planetest.ToldOnce(t, w, set, "FailedCreate", "SuccessfulCreate")
 }
 
 func TestMachineSet_GoesOnWhereItWasKilled(t *testing.T) {
