@@ -23,14 +23,14 @@ func TestBackupRestore_NothingIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	old := start(t, t.TempDir())
 	c := clientOf(t, old)
-	s := fleet.Spec{Namespace: "kept", Name: "one", Version: version, ControlPlane: 1, Workers: 1, ECDSA: true}
+	s := fleet.Spec{Namespace: "kept", Name: "one", Version: version, ControlPlane: 3, Workers: 2, ECDSA: true}
 	namespace(t, c, s.Namespace)
 	if err := s.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "up", func(ctx context.Context) error { return whole(ctx, c, s) })
 	settled(t, c, s.Namespace)
-	before := snapshot(t, c, s.Namespace, uid)
+	before, nodesBefore := snapshot(t, c, s.Namespace, uid), nodeUIDs(t, c, s)
 
 	binary, err := planetest.Binary(t.Context())
 	if err != nil {
@@ -43,11 +43,30 @@ func TestBackupRestore_NothingIsMadeAgain(t *testing.T) {
 	old.Kill()
 
 	c = clientOf(t, start(t, t.TempDir(), "--from", file))
+	nothingComes := comings(t, c, s.Namespace)
 	eventually(t, "up again", func(ctx context.Context) error { return whole(ctx, c, s) })
 	settled(t, c, s.Namespace)
+	nothingComes()
 	if diff := cmp.Diff(before, snapshot(t, c, s.Namespace, uid)); diff != "" {
 		t.Errorf("objects were made or deleted (-before +after):\n%s", diff)
 	}
+	if diff := cmp.Diff(nodesBefore, nodeUIDs(t, c, s)); diff != "" {
+		t.Errorf("Nodes were made or deleted (-before +after):\n%s", diff)
+	}
+}
+
+// nodeUIDs maps each Node of a cluster to its UID.
+func nodeUIDs(t *testing.T, c client.Client, s fleet.Spec) map[string]string {
+	t.Helper()
+	nodes, err := listNodes(t.Context(), c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids := map[string]string{}
+	for i := range nodes.Items {
+		uids[nodes.Items[i].Name] = string(nodes.Items[i].UID)
+	}
+	return uids
 }
 
 func snapshot(t *testing.T, c client.Client, namespace string, of func(unstructured.Unstructured) string) map[string]string {

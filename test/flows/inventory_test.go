@@ -143,23 +143,32 @@ func oneEach(ctx context.Context, c client.Client, s fleet.Spec, owners map[type
 	return nil
 }
 
-// nodes asks the cluster itself, by the kubeconfig that its users get.
-func nodes(ctx context.Context, c client.Client, s fleet.Spec) error {
+// listNodes asks the cluster itself, by the kubeconfig that its users get.
+func listNodes(ctx context.Context, c client.Client, s fleet.Spec) (*corev1.NodeList, error) {
 	secret := &corev1.Secret{}
 	if err := c.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: s.Name + "-kubeconfig"}, secret); err != nil {
-		return err
+		return nil, err
 	}
 	cfg, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
 	if err != nil {
-		return fmt.Errorf("read the kubeconfig of %s: %w", s.Name, err)
+		return nil, fmt.Errorf("read the kubeconfig of %s: %w", s.Name, err)
 	}
 	own, err := client.New(cfg, client.Options{})
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", s.Name, err)
+		return nil, fmt.Errorf("connect to %s: %w", s.Name, err)
 	}
 	list := &corev1.NodeList{}
 	if err := own.List(ctx, list); err != nil {
-		return fmt.Errorf("list the Nodes of %s: %w", s.Name, err)
+		return nil, fmt.Errorf("list the Nodes of %s: %w", s.Name, err)
+	}
+	return list, nil
+}
+
+// nodes returns nil when a cluster has just the Nodes that its spec asks for.
+func nodes(ctx context.Context, c client.Client, s fleet.Spec) error {
+	list, err := listNodes(ctx, c, s)
+	if err != nil {
+		return err
 	}
 	if want := int(s.ControlPlane + s.Workers); len(list.Items) != want {
 		return fmt.Errorf("%s has %d Nodes, want %d", s.Name, len(list.Items), want)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,7 +69,16 @@ func deleteSomehow(t *testing.T, i int, dice *rand.Rand) {
 	if err := remove(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "gone", func(ctx context.Context) error { return gone(ctx, c, planetest.Shared(t).StateDir, s.Namespace) })
+	eventually(t, "gone", func(ctx context.Context) error {
+		if i%4 == 1 {
+			// The Namespace itself goes last.
+			err := c.Get(ctx, types.NamespacedName{Name: s.Namespace}, &corev1.Namespace{})
+			if !apierrors.IsNotFound(err) {
+				return fmt.Errorf("the Namespace is there: %w", err)
+			}
+		}
+		return gone(ctx, c, planetest.Shared(t).StateDir, s.Namespace)
+	})
 }
 
 func lookedAfter(ctx context.Context, c client.Client, s fleet.Spec) error {

@@ -36,6 +36,10 @@ func TestStrippedStatus_ComesBack(t *testing.T) {
 		settled(t, c, s.Namespace)
 		before[i], identities[i] = snapshot(t, c, s.Namespace, timelessStatus), snapshot(t, c, s.Namespace, uid)
 	}
+	nothingComes := make([]func(), len(clusters))
+	for i, s := range clusters {
+		nothingComes[i] = comings(t, c, s.Namespace)
+	}
 	for _, s := range clusters {
 		strip(t, c, s.Namespace)
 	}
@@ -50,6 +54,7 @@ func TestStrippedStatus_ComesBack(t *testing.T) {
 			}
 			return whole(ctx, c, s)
 		})
+		nothingComes[i]()
 		if diff := cmp.Diff(identities[i], snapshot(t, c, s.Namespace, uid)); diff != "" {
 			t.Errorf("objects were made or deleted (-before +after):\n%s", diff)
 		}

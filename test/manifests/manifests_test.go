@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +18,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -28,6 +31,7 @@ import (
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/manager"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/replicas"
 	"slipway.dev/slipway/test/fleet"
 )
 
@@ -37,7 +41,7 @@ const (
 	// glance is how often a test looks.
 	glance = 200 * time.Millisecond
 	// silence is how long nothing changes before a cluster counts as settled, and after an apply that changed nothing.
-	silence = 3 * time.Second
+	silence = 10 * time.Second
 	root    = "../.."
 )
 
@@ -80,6 +84,7 @@ type sample struct {
 	flags     []string
 	namespace string
 	c         client.Client
+	kinds     []schema.GroupVersionKind
 	order     *rand.Rand
 }
 
@@ -98,7 +103,7 @@ func (s *sample) begin(t *testing.T, way string, order *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.namespace, s.c, s.order = s.name+"-"+way, c, order
+	s.namespace, s.c, s.kinds, s.order = s.name+"-"+way, c, kindsOf(t, planetest.Shared(t).Config), order
 	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +170,7 @@ func (s *sample) spec(ctx context.Context) (fleet.Spec, error) {
 	}, nil
 }
 
-// quiet waits until nothing in the manifest has changed for a while, and returns versions.
+// quiet waits until nothing in the namespace has changed for a while, and returns versions.
 func (s *sample) quiet(t *testing.T) string {
 	t.Helper()
 	var last string
@@ -186,20 +191,46 @@ func (s *sample) quiet(t *testing.T) string {
 	return last
 }
 
-// versions tells of every object of the manifest which resourceVersion it has.
+// versions tells of every object in the namespace, of whatever kind but Event, which resourceVersion it has.
 func (s *sample) versions(ctx context.Context) (string, error) {
 	var out strings.Builder
-	for _, doc := range s.docs {
-		obj := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(doc), &obj.Object); err != nil {
-			return "", err
+	for _, kind := range s.kinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		if err := s.c.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+			return "", fmt.Errorf("list every %s: %w", kind.Kind, err)
 		}
-		if err := s.c.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: obj.GetName()}, obj); err != nil {
-			return "", err
+		for i := range list.Items {
+			fmt.Fprintf(&out, "%s %s %s\n", kind.Kind, list.Items[i].Name, list.Items[i].ResourceVersion)
 		}
-		fmt.Fprintf(&out, "%s %s %s\n", obj.GetKind(), obj.GetName(), obj.GetResourceVersion())
 	}
 	return out.String(), nil
+}
+
+// kindsOf returns the kinds that can be listed in a namespace, but Event.
+func kindsOf(t *testing.T, cfg *rest.Config) []schema.GroupVersionKind {
+	t.Helper()
+	d, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := d.ServerPreferredNamespacedResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []schema.GroupVersionKind
+	for _, group := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "update"}}, served) {
+		gv, err := schema.ParseGroupVersion(group.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range group.APIResources {
+			if r.Kind != "Event" {
+				kinds = append(kinds, gv.WithKind(r.Kind))
+			}
+		}
+	}
+	return kinds
 }
 
 // compareAll compares the bootstrap data of every machine with what the manifest asks for.
@@ -223,6 +254,9 @@ func (s *sample) compareAll(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(keep, s.namespace+"-"+m.Name), secret.Data["value"], 0o600); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if is := named[s.name]; s.name == "kubeadm" && replicas.IsControlPlane(m) && !is.MatchString(m.Name) {
+			t.Errorf("Machine %s is not named as the template says", m.Name)
 		}
 		t.Run(m.Name, func(t *testing.T) { compare(t, secret.Data["value"], a) })
 	}
@@ -284,6 +318,12 @@ func (s *sample) autoscale(t *testing.T) {
 	s.eventually(t, "labels and taints", func(ctx context.Context) error { return s.batchNodes(ctx, 3) })
 }
 
+// named are the names that the samples' templates give, which are none that a Machine has without a template.
+var named = map[string]*regexp.Regexp{
+	"autoscaled": regexp.MustCompile(`^elastic-batch-[a-z0-9]{5}$`), // of the workers
+	"kubeadm":    regexp.MustCompile(`^tuned-cp-[a-z0-9]{5}$`),      // of the control plane
+}
+
 // batchNodes returns nil when the workers' Nodes have the labels and taints that their template gives them.
 func (s *sample) batchNodes(ctx context.Context, want int) error {
 	var secret corev1.Secret
@@ -315,7 +355,7 @@ func (s *sample) batchNodes(ctx context.Context, want int) error {
 				return fmt.Errorf("node %s lacks %v: %v", n.Name, taint, n.Spec.Taints)
 			}
 		}
-		if !strings.HasPrefix(n.Name, "elastic-batch-") {
+		if !named["autoscaled"].MatchString(n.Name) {
 			return fmt.Errorf("node %s is not named as the template says", n.Name)
 		}
 	}
