@@ -7,7 +7,6 @@ import (
 	"net"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,22 +71,29 @@ func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 // blinkers hide objects from who reads through a cache. Their zero value hides nothing.
 type blinkers struct {
 	mu     sync.Mutex // guards hidden
-	hidden []client.Object
+	hidden map[sight]bool
+}
+
+// sight is an object as a reader asks for it.
+type sight struct {
+	kind reflect.Type
+	key  client.ObjectKey
 }
 
 // hide hides just these objects.
 func (b *blinkers) hide(objects ...client.Object) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.hidden = objects
+	b.hidden = map[sight]bool{}
+	for _, obj := range objects {
+		b.hidden[sight{reflect.TypeOf(obj), client.ObjectKeyFromObject(obj)}] = true
+	}
 }
 
 func (b *blinkers) hides(key client.ObjectKey, obj client.Object) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.hidden, func(h client.Object) bool {
-		return reflect.TypeOf(h) == reflect.TypeOf(obj) && client.ObjectKeyFromObject(h) == key
-	})
+	return b.hidden[sight{reflect.TypeOf(obj), key}]
 }
 
 type blinkered struct {

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -287,8 +286,8 @@ func (c *Cluster) kubeadmJoin(b *boot, cfg config.JoinConfiguration) error {
 		if err != nil {
 			return err
 		}
-		if !pki[certs.ClusterCA].Equal(c.pki[certs.ClusterCA]) {
-			return &BootstrapError{b.step(), errors.New("the cluster CA on the machine is not the cluster's")}
+		if err := c.checkAuthorities(b, pki, cluster.CertificatesDir, externalEtcd(*cluster)); err != nil {
+			return err
 		}
 	}
 	return c.register(b, *cluster)
@@ -318,50 +317,6 @@ func (c *Cluster) stored() (*config.ClusterConfiguration, error) {
 		return nil, &BootstrapError{"kubeadm join", err}
 	}
 	return stored, nil
-}
-
-// checkTrust checks the token and the pins, or the discovery file.
-func (c *Cluster) checkTrust(b *boot, cfg config.JoinConfiguration) error {
-	fail := func(format string, args ...any) error { return &BootstrapError{b.step(), fmt.Errorf(format, args...)} }
-	if cfg.Discovery.File != nil {
-		text, ok := b.data.Content(cfg.Discovery.File.KubeConfigPath)
-		if !ok {
-			return fail("discovery file %s is missing", cfg.Discovery.File.KubeConfigPath)
-		}
-		if !bytes.Contains(text, []byte(c.place.address())) {
-			return fail("discovery file %s does not point at %s", cfg.Discovery.File.KubeConfigPath, c.place.address())
-		}
-		return nil
-	}
-	d := cfg.Discovery.BootstrapToken
-	if d == nil {
-		return fail("discovery names neither a token nor a file")
-	}
-	if d.APIServerEndpoint != c.place.address() {
-		return fail("the API server %s does not answer; the cluster's is %s", d.APIServerEndpoint, c.place.address())
-	}
-	if !d.UnsafeSkipCAVerification {
-		if err := initobjects.CheckPins(c.pki[certs.ClusterCA].Cert, d.CACertHashes); err != nil {
-			return fail("%w", err)
-		}
-	}
-	return c.checkToken(b, d.Token)
-}
-
-func (c *Cluster) checkToken(b *boot, text string) error {
-	parsed, err := token.Parse(text)
-	if err != nil {
-		return &BootstrapError{b.step(), err}
-	}
-	secret, err := workload.Read[*corev1.Secret](c.api.Store(), types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: token.SecretName(parsed.ID)})
-	if err != nil {
-		return &BootstrapError{b.step(), fmt.Errorf("token id %q is invalid for this cluster or it has expired", parsed.ID)}
-	}
-	record, err := token.FromSecret(secret)
-	if err != nil || record.Token != parsed || record.Expired(b.now) {
-		return &BootstrapError{b.step(), fmt.Errorf("token id %q is invalid for this cluster or it has expired", parsed.ID)}
-	}
-	return nil
 }
 
 // register makes the machine a Node, with its control plane and its etcd member if it has one.
