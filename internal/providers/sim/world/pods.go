@@ -13,13 +13,16 @@ import (
 	"slipway.dev/slipway/internal/providers/sim/workload"
 )
 
+// etcdComponent is the label component of etcd's static Pod, which also begins its name.
+const etcdComponent = "etcd"
+
 // staticPods are the control plane's Pods on a Node, as its kubelet mirrors them.
 func staticPods(node *corev1.Node, images initobjects.Images, withEtcd bool, now time.Time) []workload.Object {
 	components := []struct{ name, image string }{
 		{"kube-apiserver", images.APIServer}, {"kube-controller-manager", images.ControllerManager}, {"kube-scheduler", images.Scheduler},
 	}
 	if withEtcd {
-		components = append(components, struct{ name, image string }{"etcd", images.Etcd})
+		components = append(components, struct{ name, image string }{etcdComponent, images.Etcd})
 	}
 	pods := make([]workload.Object, 0, len(components))
 	for _, c := range components {
@@ -84,6 +87,30 @@ func setPodReady(pod *corev1.Pod, ready corev1.ConditionStatus, now time.Time) b
 		return false
 	}
 	pod.Status.Conditions[i].Status, pod.Status.Conditions[i].LastTransitionTime = ready, metav1.NewTime(now)
+	return true
+}
+
+// setCrashing has a Pod's containers end again and again, or run, and tells whether they did otherwise.
+func setCrashing(pod *corev1.Pod, crashing bool, now time.Time) bool {
+	ready, state := corev1.ConditionTrue, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}}
+	if crashing {
+		ready, state = corev1.ConditionFalse, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	}
+	if !setPodReady(pod, ready, now) {
+		return false
+	}
+	for i := range pod.Status.ContainerStatuses {
+		c := &pod.Status.ContainerStatuses[i]
+		c.Ready, c.Started, c.State = !crashing, new(!crashing), state
+		if crashing {
+			c.RestartCount++
+		}
+	}
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.ContainersReady {
+			c.Status, c.LastTransitionTime = ready, metav1.NewTime(now)
+		}
+	}
 	return true
 }
 

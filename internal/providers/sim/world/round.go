@@ -109,11 +109,16 @@ func (r *round) node(name string) *corev1.Node {
 	return r.nodes[i]
 }
 
-// staticPods brings back the control plane's Pods that somebody deleted: a kubelet mirrors them again.
+// staticPods brings back the control plane's Pods that somebody deleted, since a kubelet mirrors them again, and shows whether etcd
+// runs. A kubelet that is not heard of says nothing new of either.
 func (r *round) staticPods() error {
 	for _, m := range r.c.machines {
 		node := r.node(m.Node)
-		if !m.ControlPlane || node == nil || !r.c.alive(m) || r.mirrors(m.Node) >= 3+r.etcdOf(m.Node) {
+		if !m.ControlPlane || node == nil || !r.c.alive(m) {
+			continue
+		}
+		r.showEtcd(m)
+		if r.mirrors(m.Node) >= 3+r.etcdOf(m.Node) {
 			continue
 		}
 		cluster, err := r.c.stored()
@@ -131,6 +136,16 @@ func (r *round) staticPods() error {
 		}
 	}
 	return nil
+}
+
+// showEtcd says of a Node's etcd Pod whether its container runs.
+func (r *round) showEtcd(m *machine) {
+	i := slices.IndexFunc(r.pods, func(pod *corev1.Pod) bool {
+		return pod.Spec.NodeName == m.Node && isMirror(pod) && pod.Labels["component"] == etcdComponent
+	})
+	if i >= 0 && setCrashing(r.pods[i], m.EtcdDead, r.now) {
+		r.changed = append(r.changed, r.pods[i])
+	}
 }
 
 // mirrors counts the static Pods of a Node.

@@ -312,6 +312,13 @@ func TestFaults_ShowAndEnd(t *testing.T) {
 		}
 		return readyStatus(n)
 	}
+	etcdPod := func(node string) corev1.ContainerStatus {
+		pod, err := workload.Read[*corev1.Pod](f.cluster().api.Store(), types.NamespacedName{Namespace: "kube-system", Name: "etcd-" + node})
+		if err != nil || len(pod.Status.ContainerStatuses) != 1 {
+			t.Fatalf("the etcd Pod of %s is %+v, %v", node, pod, err)
+		}
+		return pod.Status.ContainerStatuses[0]
+	}
 	if err := f.cluster().AilMachine("w0", "", MachineAilments{Lost: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -330,6 +337,23 @@ func TestFaults_ShowAndEnd(t *testing.T) {
 	if m, _ := f.cluster().members.Member("cp1"); !m.Down {
 		t.Error("the etcd member of cp1 runs, want it down")
 	}
+	eventually(t, "an etcd container of cp1 that crashes", func() bool {
+		got := etcdPod("cp1")
+		return !got.Ready && got.State.Waiting != nil && got.State.Waiting.Reason == "CrashLoopBackOff" && got.RestartCount > 0
+	})
+	if got := etcdPod("cp0"); !got.Ready {
+		t.Errorf("the etcd container of cp0 is %+v, want it ready", got)
+	}
+	if err := f.cluster().AilMachine("cp1", "", MachineAilments{}); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := f.cluster().members.Member("cp1"); m.Down {
+		t.Error("the etcd member of cp1 is down, want it running")
+	}
+	eventually(t, "an etcd container of cp1 that runs again", func() bool {
+		got := etcdPod("cp1")
+		return got.Ready && got.State.Running != nil
+	})
 	if err := f.cluster().Ail(Ailments{Unreachable: true}); err != nil {
 		t.Fatal(err)
 	}
