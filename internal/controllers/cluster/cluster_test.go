@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,6 +20,7 @@ import (
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 )
 
 // says returns an error unless the condition has status and reason, and its message the words.
@@ -82,7 +84,7 @@ func checkOwners(t *testing.T, w *world) {
 		t.Errorf("finalizers are %v", c.Finalizers)
 	}
 	for _, role := range []string{"Cluster", "ControlPlane"} {
-		u := w.fake(role, clusterName)
+		u := w.Fake(role, clusterName)
 		w.must(w.Get(t.Context(), client.ObjectKeyFromObject(u), u))
 		owners := u.GetOwnerReferences()
 		if len(owners) != 1 || owners[0].UID != c.UID || owners[0].Controller != nil || u.GetLabels()[clusterv1.ClusterNameLabel] != clusterName {
@@ -122,7 +124,7 @@ func TestCluster_FailureOfTheOlderContractIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contract.V1Beta1)
 	w.create()
-	w.edit("Cluster", clusterName, map[string]any{"status.failureReason": "Broken", "status.failureMessage": "No network"})
+	w.Edit("Cluster", clusterName, map[string]any{"status.failureReason": "Broken", "status.failureMessage": "No network"})
 	w.until(func(c *clusterv1.Cluster) error {
 		if d := c.Status.Deprecated; d == nil || d.V1Beta1.FailureReason == nil || *d.V1Beta1.FailureReason != "Broken" || d.V1Beta1.FailureMessage == nil || *d.V1Beta1.FailureMessage != "No network" {
 			return fmt.Errorf("deprecated is %+v", d)
@@ -131,14 +133,72 @@ func TestCluster_FailureOfTheOlderContractIsTold(t *testing.T) {
 	})
 }
 
+func TestCluster_TellsItsMilestones(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	_, secret := w.serve()
+	w.must(w.Create(t.Context(), secret))
+	c := w.create()
+	planetest.Told(t, w, c, "Provisioning", "")
+	w.provisioned()
+	planetest.Told(t, w, c, "InfrastructureReady", "")
+	w.initialized()
+	planetest.Told(t, w, c, "ControlPlaneInitialized", "")
+	planetest.Told(t, w, c, "Provisioned", "")
+	w.must(w.Delete(t.Context(), c))
+	planetest.Told(t, w, c, "Deleting", "")
+	planetest.Told(t, w, c, "Deleted", "")
+}
+
+// What others say of a Cluster counts for its availability where its gates ask for it.
+func TestCluster_IsAvailableWhenItsGatesAre(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	_, secret := w.serve()
+	w.must(w.Create(t.Context(), secret))
+	c := w.create(func(c *clusterv1.Cluster) {
+		c.Spec.AvailabilityGates = []clusterv1.ClusterAvailabilityGate{
+			{ConditionType: "AddonsReady"}, {ConditionType: "Draining", Polarity: clusterv1.NegativePolarityCondition},
+		}
+	})
+	w.provisioned()
+	w.initialized()
+	available := func(status metav1.ConditionStatus, words ...string) {
+		t.Helper()
+		w.until(func(c *clusterv1.Cluster) error {
+			reason := map[metav1.ConditionStatus]string{
+				metav1.ConditionTrue: clusterv1.AvailableReason, metav1.ConditionFalse: clusterv1.NotAvailableReason, metav1.ConditionUnknown: clusterv1.AvailableUnknownReason,
+			}[status]
+			return says(c, clusterv1.AvailableCondition, status, reason, words...)
+		})
+	}
+	others := func(addons, draining metav1.ConditionStatus) {
+		t.Helper()
+		report(w, c, func(c *clusterv1.Cluster) {
+			for gate, status := range map[string]metav1.ConditionStatus{"AddonsReady": addons, "Draining": draining} {
+				meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: gate, Status: status, Reason: "Test", Message: "it is " + string(status)})
+			}
+		})
+	}
+	available(metav1.ConditionUnknown, "AddonsReady", "Draining")
+	others(metav1.ConditionTrue, metav1.ConditionFalse)
+	available(metav1.ConditionTrue)
+	others(metav1.ConditionFalse, metav1.ConditionFalse)
+	available(metav1.ConditionFalse, "AddonsReady: it is False")
+	others(metav1.ConditionTrue, metav1.ConditionTrue)
+	available(metav1.ConditionFalse, "Draining: it is True")
+	others(metav1.ConditionTrue, metav1.ConditionFalse)
+	available(metav1.ConditionTrue)
+}
+
 func TestCluster_DanglingReferencesAreExplained(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contract.V1Beta2)
 	w.must(w.Create(t.Context(), &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clusterName},
 		Spec: clusterv1.ClusterSpec{
-			InfrastructureRef: w.ref("Cluster", "nowhere"),
-			ControlPlaneRef:   clusterv1.ContractVersionedObjectReference{APIGroup: fakeGroup, Kind: "NoSuchControlPlane", Name: "none"},
+			InfrastructureRef: w.Ref("Cluster", "nowhere"),
+			ControlPlaneRef:   clusterv1.ContractVersionedObjectReference{APIGroup: fakes.Group, Kind: "NoSuchControlPlane", Name: "none"},
 		},
 	}))
 	w.until(func(c *clusterv1.Cluster) error {
@@ -164,7 +224,7 @@ func TestCluster_DoesNotTakeWhatAnotherOwns(t *testing.T) {
 	})
 	thief := &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "thief"},
-		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", clusterName), ControlPlaneRef: w.ref("ControlPlane", clusterName)},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.Ref("Cluster", clusterName), ControlPlaneRef: w.Ref("ControlPlane", clusterName)},
 	}
 	w.must(w.Create(t.Context(), thief))
 	planetest.Eventually(t, func(ctx context.Context) error {
@@ -175,7 +235,7 @@ func TestCluster_DoesNotTakeWhatAnotherOwns(t *testing.T) {
 			says(thief, clusterv1.ClusterControlPlaneAvailableCondition, metav1.ConditionFalse, "OwnedByAnotherCluster", sentence),
 		)
 	})
-	infra, controlPlane := w.fake("Cluster", clusterName), w.fake("ControlPlane", clusterName)
+	infra, controlPlane := w.Fake("Cluster", clusterName), w.Fake("ControlPlane", clusterName)
 	w.hold(infra)
 	w.hold(controlPlane)
 	w.must(w.Delete(t.Context(), thief))
@@ -198,13 +258,13 @@ func TestCluster_TakesWhatAnotherGaveUp(t *testing.T) {
 	})
 	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(former), former))
 	before := former.DeepCopy()
-	former.Spec.InfrastructureRef = w.ref("Cluster", "another")
+	former.Spec.InfrastructureRef = w.Ref("Cluster", "another")
 	w.must(w.Patch(t.Context(), former, client.MergeFrom(before)))
 	heir := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "heir"}, Spec: clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", clusterName)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "heir"}, Spec: clusterv1.ClusterSpec{InfrastructureRef: w.Ref("Cluster", clusterName)},
 	}
 	w.must(w.Create(t.Context(), heir))
-	infra := w.fake("Cluster", clusterName)
+	infra := w.Fake("Cluster", clusterName)
 	planetest.Eventually(t, func(ctx context.Context) error {
 		w.must(w.Get(ctx, client.ObjectKeyFromObject(infra), infra))
 		if owners := infra.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != heir.UID || infra.GetLabels()[clusterv1.ClusterNameLabel] != "heir" {
@@ -223,7 +283,7 @@ func TestCluster_MilestonesStayWhenAnObjectIsDeleted(t *testing.T) {
 	w.until(func(c *clusterv1.Cluster) error {
 		return says(c, clusterv1.ClusterControlPlaneInitializedCondition, metav1.ConditionTrue, clusterv1.ClusterControlPlaneInitializedReason)
 	})
-	w.must(w.Delete(t.Context(), w.fake("Cluster", clusterName)))
+	w.must(w.Delete(t.Context(), w.Fake("Cluster", clusterName)))
 	c := w.until(func(c *clusterv1.Cluster) error {
 		return says(c, clusterv1.InfrastructureReadyCondition, metav1.ConditionFalse, clusterv1.ObjectDeletedReason, "while the Cluster still exists")
 	})

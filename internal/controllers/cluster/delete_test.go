@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +11,7 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 )
 
 // hold puts a finalizer on an object, as its controller would, so that it goes only when it is released.
@@ -73,14 +73,14 @@ func TestDeletion_GoesInOrderAndSaysWhatItWaitsFor(t *testing.T) {
 	c := w.create()
 	w.provisioned()
 	w.initialized()
-	infra, controlPlane := w.fake("Cluster", clusterName), w.fake("ControlPlane", clusterName)
+	infra, controlPlane := w.Fake("Cluster", clusterName), w.Fake("ControlPlane", clusterName)
 	w.hold(infra)
 	w.hold(controlPlane)
 	deployment := w.deployment("workers", 1)
 	w.hold(deployment)
 	managed := w.machine("managed", true, func(m *clusterv1.Machine) {
 		m.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: fakeGroup + "/v1", Kind: controlPlane.GetKind(), Name: clusterName, UID: controlPlane.GetUID(), Controller: new(true),
+			APIVersion: fakes.Group + "/v1", Kind: controlPlane.GetKind(), Name: clusterName, UID: controlPlane.GetUID(), Controller: new(true),
 		}}
 	})
 	w.hold(managed)
@@ -123,8 +123,8 @@ func TestDeletion_TakesMachinesThatNobodyElseWouldDelete(t *testing.T) {
 	w.untilGone(c)
 	w.untilGone(foreign)
 	w.untilGone(unlabelled)
-	w.untilGone(w.fake("Cluster", clusterName))
-	w.untilGone(w.fake("ControlPlane", clusterName))
+	w.untilGone(w.Fake("Cluster", clusterName))
+	w.untilGone(w.Fake("ControlPlane", clusterName))
 }
 
 // An object that was made a moment ago, and that the cache does not show yet, would be left behind for good.
@@ -140,19 +140,19 @@ func TestDeletion_TakesWhatTheCacheDoesNotShowYet(t *testing.T) {
 			w := newWorldBy(t, lag.Config(planetest.Config(t)), contract.V1Beta2)
 			c := &clusterv1.Cluster{
 				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clusterName},
-				Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", clusterName), ControlPlaneRef: w.ref("ControlPlane", clusterName)},
+				Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.Ref("Cluster", clusterName), ControlPlaneRef: w.Ref("ControlPlane", clusterName)},
 			}
 			w.must(w.Create(t.Context(), c))
 			w.until(func(c *clusterv1.Cluster) error {
 				return says(c, clusterv1.InfrastructureReadyCondition, metav1.ConditionFalse, clusterv1.ObjectDoesNotExistReason)
 			})
-			lag.Hold(strings.ToLower(w.kind(role)) + "s")
-			w.must(w.Create(t.Context(), w.fake(role, clusterName)))
+			lag.Hold(w.Plural(role))
+			w.must(w.Create(t.Context(), w.Fake(role, clusterName)))
 			w.must(w.Delete(t.Context(), c))
-			w.until(deleting(reason, w.kind(role)))
+			w.until(deleting(reason, w.Kind(role)))
 			lag.Release()
 			w.untilGone(c)
-			w.untilGone(w.fake(role, clusterName))
+			w.untilGone(w.Fake(role, clusterName))
 		})
 	}
 }
@@ -172,7 +172,7 @@ func TestDeletion_OfAPausedClusterWaits(t *testing.T) {
 		return says(c, clusterv1.PausedCondition, metav1.ConditionTrue, clusterv1.PausedReason)
 	})
 	w.must(w.Delete(t.Context(), c))
-	w.notDeleting(w.fake("Cluster", clusterName))
+	w.notDeleting(w.Fake("Cluster", clusterName))
 	live = w.until(func(*clusterv1.Cluster) error { return nil })
 	before = live.DeepCopy()
 	live.Spec.Paused = nil

@@ -12,11 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,12 +25,12 @@ import (
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 	"slipway.dev/slipway/internal/providers/sim/workload"
 	"slipway.dev/slipway/internal/remote"
 )
 
 const (
-	fakeGroup   = "fake.slipway.dev"
 	clusterName = "demo"
 	version     = "v1.37.2"
 )
@@ -48,8 +44,8 @@ func TestMain(m *testing.M) {
 type world struct {
 	testing.TB
 	client.WithWatch
+	*fakes.Providers
 	namespace string
-	contract  contract.Version
 	writes    *atomic.Int64
 }
 
@@ -61,8 +57,8 @@ func newWorld(t testing.TB, c contract.Version) *world {
 // newWorldBy is newWorld with a controller that reaches the plane by the config.
 func newWorldBy(t testing.TB, cfg *rest.Config, c contract.Version) *world {
 	t.Helper()
-	w := &world{TB: t, WithWatch: planetest.Client(t), namespace: planetest.Namespace(t), contract: c, writes: &atomic.Int64{}}
-	w.installFakes()
+	w := &world{TB: t, WithWatch: planetest.Client(t), namespace: planetest.Namespace(t), writes: &atomic.Int64{}}
+	w.Providers = fakes.Install(t, w, w.namespace, c, "Cluster", "ControlPlane")
 	planetest.ManagerFor(t, cfg, w.namespace, func(mgr ctrl.Manager) error {
 		clusters, err := remote.New(remote.Options{Reader: mgr.GetClient(), RetryFirst: 20 * time.Millisecond, RetryMost: 200 * time.Millisecond, ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 100 * time.Millisecond})
 		if err != nil {
@@ -91,86 +87,19 @@ func (w *world) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.namespace, Name: name}
 }
 
-// kind is the name of a fake provider's kind.
-func (w *world) kind(role string) string {
-	return "Fake" + strings.ToUpper(string(w.contract[:2])) + string(w.contract[2:]) + role
-}
-
-func (w *world) ref(role, name string) clusterv1.ContractVersionedObjectReference {
-	return clusterv1.ContractVersionedObjectReference{APIGroup: fakeGroup, Kind: w.kind(role), Name: name}
-}
-
-// installFakes installs the kinds of fake providers that keep the contract.
-func (w *world) installFakes() {
-	roles := []string{"Cluster", "ControlPlane"}
-	for _, role := range roles {
-		kind := w.kind(role)
-		plural := strings.ToLower(kind) + "s"
-		crd := &apiextensionsv1.CustomResourceDefinition{
-			ObjectMeta: metav1.ObjectMeta{Name: plural + "." + fakeGroup, Labels: map[string]string{"cluster.x-k8s.io/" + string(w.contract): "v1"}},
-			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-				Group: fakeGroup, Scope: apiextensionsv1.NamespaceScoped,
-				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural, Singular: strings.ToLower(kind)},
-				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-					Name: "v1", Served: true, Storage: true,
-					Schema: &apiextensionsv1.CustomResourceValidation{
-						OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
-					},
-					Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				}},
-			},
-		}
-		if err := w.Create(w.Context(), crd); !apierrors.IsAlreadyExists(err) {
-			w.must(err)
-		}
-	}
-	for _, role := range roles {
-		planetest.Eventually(w, func(ctx context.Context) error {
-			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(schema.GroupVersionKind{Group: fakeGroup, Version: "v1", Kind: w.kind(role) + "List"})
-			return w.List(ctx, list, client.InNamespace(w.namespace))
-		})
-	}
-}
-
-// fake is an object of a fake provider.
-func (w *world) fake(role, name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(schema.GroupVersionKind{Group: fakeGroup, Version: "v1", Kind: w.kind(role)})
-	u.SetNamespace(w.namespace)
-	u.SetName(name)
-	return u
-}
-
-// edit changes fields of an object of a fake provider.
-func (w *world) edit(role, name string, fields map[string]any) {
-	w.Helper()
-	for path, value := range fields {
-		u := w.fake(role, name)
-		w.must(w.Get(w.Context(), client.ObjectKeyFromObject(u), u))
-		before := u.DeepCopy()
-		w.must(unstructured.SetNestedField(u.Object, value, strings.Split(path, ".")...))
-		if strings.HasPrefix(path, "status.") {
-			w.must(w.Status().Patch(w.Context(), u, client.MergeFrom(before)))
-		} else {
-			w.must(w.Patch(w.Context(), u, client.MergeFrom(before)))
-		}
-	}
-}
-
 // create makes a Cluster with its two objects, or without a control plane object.
 func (w *world) create(change ...func(*clusterv1.Cluster)) *clusterv1.Cluster {
 	w.Helper()
 	c := &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clusterName},
-		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", clusterName), ControlPlaneRef: w.ref("ControlPlane", clusterName)},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.Ref("Cluster", clusterName), ControlPlaneRef: w.Ref("ControlPlane", clusterName)},
 	}
 	for _, f := range change {
 		f(c)
 	}
-	w.must(w.Create(w.Context(), w.fake("Cluster", clusterName)))
+	w.must(w.Create(w.Context(), w.Fake("Cluster", clusterName)))
 	if c.Spec.ControlPlaneRef.IsDefined() {
-		w.must(w.Create(w.Context(), w.fake("ControlPlane", clusterName)))
+		w.must(w.Create(w.Context(), w.Fake("ControlPlane", clusterName)))
 	}
 	w.must(w.Create(w.Context(), c))
 	return c
@@ -184,13 +113,13 @@ func standalone(c *clusterv1.Cluster) {
 func (w *world) provisioned() {
 	w.Helper()
 	domains, done := any([]any{map[string]any{"name": "a", "controlPlane": true}, map[string]any{"name": "b"}}), "status.initialization.provisioned"
-	if w.contract == contract.V1Beta1 {
+	if w.Contract == contract.V1Beta1 {
 		domains, done = map[string]any{"a": map[string]any{"controlPlane": true}, "b": map[string]any{}}, "status.ready"
 	}
-	w.edit("Cluster", clusterName, map[string]any{
+	w.Edit("Cluster", clusterName, map[string]any{
 		"spec.controlPlaneEndpoint": map[string]any{"host": "10.0.0.1", "port": int64(6443)}, "status.failureDomains": domains,
 	})
-	w.edit("Cluster", clusterName, map[string]any{done: true})
+	w.Edit("Cluster", clusterName, map[string]any{done: true})
 }
 
 // initialized has the fake control plane be there.
@@ -198,13 +127,13 @@ func (w *world) initialized() {
 	w.Helper()
 	done, upToDate := "status.initialization.controlPlaneInitialized", "status.upToDateReplicas"
 	available, number := "status.availableReplicas", int64(2)
-	if w.contract == contract.V1Beta1 {
+	if w.Contract == contract.V1Beta1 {
 		done, upToDate, available, number = "status.initialized", "status.updatedReplicas", "status.unavailableReplicas", 1
 	}
-	w.edit("ControlPlane", clusterName, map[string]any{
+	w.Edit("ControlPlane", clusterName, map[string]any{
 		"spec.replicas": int64(3), "spec.version": version, "status.replicas": int64(3), "status.readyReplicas": int64(2), available: number, upToDate: int64(1),
 	})
-	w.edit("ControlPlane", clusterName, map[string]any{done: true})
+	w.Edit("ControlPlane", clusterName, map[string]any{done: true})
 }
 
 // machine makes a Machine of the Cluster.
@@ -214,7 +143,7 @@ func (w *world) machine(name string, controlPlane bool, change ...func(*clusterv
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: clusterName}},
 		Spec: clusterv1.MachineSpec{
 			ClusterName: clusterName, Version: version, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("data")},
-			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: fakeGroup, Kind: "FakeMachine", Name: name},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: fakes.Group, Kind: "FakeMachine", Name: name},
 		},
 	}
 	if controlPlane {
@@ -239,7 +168,7 @@ func (w *world) deployment(name string, replicas int32) *clusterv1.MachineDeploy
 				ObjectMeta: clusterv1.ObjectMeta{Labels: labels},
 				Spec: clusterv1.MachineSpec{
 					ClusterName: clusterName, Version: version, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("data")},
-					InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: fakeGroup, Kind: "FakeMachineTemplate", Name: name},
+					InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: fakes.Group, Kind: "FakeMachineTemplate", Name: name},
 				},
 			},
 		},

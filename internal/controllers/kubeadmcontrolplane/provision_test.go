@@ -11,16 +11,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
+	"slipway.dev/slipway/internal/conditions"
+	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/kubeadm/certs"
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/plan"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 )
 
 func (w *world) secret(name string) *corev1.Secret {
@@ -164,4 +168,61 @@ func TestTemplate_OfAKindThatIsNotInstalledIsToldAndNothingElseIsBlamed(t *testi
 	w.says(clusterv1.ScalingUpCondition, metav1.ConditionTrue, mend)
 	w.says(controlplanev1.KubeadmControlPlaneCertificatesAvailableCondition, metav1.ConditionFalse,
 		"The certificate authorities are made when there is a template to make machines from: "+mend)
+}
+
+func TestControlPlane_TellsWhatItDid(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.run(t)
+	first := w.settled(1)[0]
+	planetest.Told(t, w, w.kcp, "SuccessfulCreate", first.Name)
+	w.change(upgrade)
+	second := w.settled(1)[0]
+	planetest.Told(t, w, w.kcp, "SuccessfulCreate", second.Name)
+	planetest.Told(t, w, w.kcp, "SuccessfulDelete", first.Name)
+	planetest.Told(t, w, w.kcp, "EtcdMemberRemoved", first.Name)
+}
+
+// Infrastructure is that of any provider, whichever contract it keeps.
+func TestControlPlane_TakesInfrastructureOfBothContracts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []contract.Version{contract.V1Beta1, contract.V1Beta2} {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			var f *fakes.Providers
+			w := newWorld(t, 1, func(w *world) {
+				f = fakes.Install(t, w, w.namespace, c, "Cluster", "Machine", "MachineTemplate")
+				template := f.Fake("MachineTemplate", clusterName)
+				w.must(unstructured.SetNestedField(template.Object, "large", "spec", "template", "spec", "size"))
+				w.must(w.Create(t.Context(), template))
+				w.must(w.Create(t.Context(), f.Fake("Cluster", clusterName)))
+				w.cluster.Spec.InfrastructureRef = f.Ref("Cluster", clusterName)
+				w.kcp.Spec.MachineTemplate.Spec.InfrastructureRef = f.Ref("MachineTemplate", clusterName)
+			})
+			w.run(t)
+			done := map[contract.Version]string{contract.V1Beta1: "status.ready", contract.V1Beta2: "status.initialization.provisioned"}[c]
+			f.Edit("Cluster", clusterName, map[string]any{"spec.controlPlaneEndpoint": map[string]any{"host": "127.0.0.1", "port": int64(6443)}})
+			f.Edit("Cluster", clusterName, map[string]any{done: true})
+			var m *clusterv1.Machine
+			planetest.Eventually(t, func(ctx context.Context) error {
+				machines, err := w.list(ctx)
+				if err != nil || len(machines) != 1 {
+					return fmt.Errorf("%d Machines, %w", len(machines), err)
+				}
+				m = &machines[0]
+				if !conditions.IsTrue(m.Status.Conditions, clusterv1.BootstrapConfigReadyCondition) {
+					return fmt.Errorf("conditions %+v", m.Status.Conditions)
+				}
+				return nil
+			})
+			if m.Spec.InfrastructureRef != f.Ref("Machine", m.Name) {
+				t.Errorf("the Machine refers to %+v", m.Spec.InfrastructureRef)
+			}
+			made := f.Fake("Machine", m.Name)
+			w.must(w.Get(t.Context(), client.ObjectKeyFromObject(made), made))
+			if size, _, err := unstructured.NestedString(made.Object, "spec", "size"); err != nil || size != "large" {
+				t.Errorf("the infrastructure is %v, %v", made.Object, err)
+			}
+		})
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,28 +28,6 @@ func (w *world) ail(m *clusterv1.Machine, faults ...infrav1.SimMachineFaultType)
 		for _, f := range faults {
 			sim.Spec.Faults = append(sim.Spec.Faults, infrav1.SimMachineFault{Type: f})
 		}
-	})
-}
-
-// tells waits for an Event of the control plane of the reason, whose note has the words.
-func (w *world) tells(reason, words string) {
-	w.Helper()
-	planetest.Eventually(w, func(ctx context.Context) error {
-		var list eventsv1.EventList
-		if err := w.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
-			return err
-		}
-		var notes []string
-		for _, e := range list.Items {
-			if e.Regarding.UID != w.kcp.UID {
-				continue
-			}
-			if e.Reason == reason && strings.Contains(e.Note, words) {
-				return nil
-			}
-			notes = append(notes, e.Reason+": "+e.Note)
-		}
-		return fmt.Errorf("no Event %s with %q, but\n%s", reason, words, strings.Join(notes, "\n"))
 	})
 }
 
@@ -121,7 +98,7 @@ func TestUnhealthy_HoldsEveryStepThatIsNoMend(t *testing.T) {
 			w.change(tt.change)
 			why := "Machine " + patient.Name + ": etcd pod is not healthy"
 			w.says(tt.condition, metav1.ConditionTrue, why)
-			w.tells("ControlPlaneUnhealthy", why)
+			planetest.Told(t, w, w.kcp, "ControlPlaneUnhealthy", why)
 			if present, err := w.list(t.Context()); err != nil || len(present) != 3 {
 				t.Errorf("%d Machines while etcd is not well, %v", len(present), err)
 			}

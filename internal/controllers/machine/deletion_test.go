@@ -32,12 +32,12 @@ func controlPlane(w *world) *clusterv1.Machine {
 // held puts a finalizer on the infrastructure object, as a provider does.
 func held(w *world, name string) {
 	w.Helper()
-	w.edit("Machine", name, map[string]any{"metadata.finalizers": []any{"fake.slipway.dev/machine"}})
+	w.Edit("Machine", name, map[string]any{"metadata.finalizers": []any{"fake.slipway.dev/machine"}})
 }
 
 func release(w *world, name string) {
 	w.Helper()
-	w.edit("Machine", name, map[string]any{"metadata.finalizers": []any{}})
+	w.Edit("Machine", name, map[string]any{"metadata.finalizers": []any{}})
 }
 
 func pod(name, nodeName string, change ...func(*corev1.Pod)) *corev1.Pod {
@@ -103,17 +103,17 @@ func TestDeletion_GoesStepByStep(t *testing.T) {
 	if !node.Spec.Unschedulable {
 		t.Error("the Node takes new Pods")
 	}
-	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(w.fake("Machine", "worker")), w.fake("Machine", "worker")))
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(w.Fake("Machine", "worker")), w.Fake("Machine", "worker")))
 	unhook(w, m, clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/b")
 
 	w.until(m, func(m *clusterv1.Machine) error {
 		return deleting(m, clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, "FakeV1beta2Machine worker")
 	})
-	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(w.fake("Config", "worker")), w.fake("Config", "worker")))
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(w.Fake("Config", "worker")), w.Fake("Config", "worker")))
 	release(w, "worker")
 	w.untilGone(w, m)
 	w.untilGone(w.workload, node)
-	w.untilGone(w, w.fake("Config", "worker"))
+	w.untilGone(w, w.Fake("Config", "worker"))
 }
 
 func unhook(w *world, m *clusterv1.Machine, annotation string) {
@@ -172,28 +172,115 @@ func TestDrain_FollowsMachineDrainRules(t *testing.T) {
 	w.untilGone(w, m)
 }
 
+// attached attaches a volume to the Node worker.
+func attached(w *world) *storagev1.VolumeAttachment {
+	w.Helper()
+	w.must(w.workload.Create(w.Context(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "d", VolumeHandle: "h"}},
+		ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: "claim"},
+	}}))
+	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va"}, Spec: storagev1.VolumeAttachmentSpec{
+		Attacher: "d", NodeName: "worker", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("pv")},
+	}}
+	w.must(w.workload.Create(w.Context(), a))
+	a.Status.Attached = true
+	w.must(w.workload.Status().Update(w.Context(), a))
+	return a
+}
+
 func TestDeletion_WaitsForVolumes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contract.V1Beta2)
 	controlPlane(w)
 	m := w.running("worker")
-	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "d", VolumeHandle: "h"}},
-		ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: "claim"},
-	}}
-	w.must(w.workload.Create(t.Context(), volume))
-	attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va"}, Spec: storagev1.VolumeAttachmentSpec{
-		Attacher: "d", NodeName: "worker", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("pv")},
-	}}
-	w.must(w.workload.Create(t.Context(), attachment))
-	attachment.Status.Attached = true
-	w.must(w.workload.Status().Update(t.Context(), attachment))
+	attachment := attached(w)
 	w.must(w.Delete(t.Context(), m))
 	w.until(m, func(m *clusterv1.Machine) error {
 		return deleting(m, clusterv1.MachineDeletingWaitingForVolumeDetachReason, "default/claim")
 	})
 	w.must(w.workload.Delete(t.Context(), attachment))
 	w.untilGone(w, m)
+}
+
+// A kubelet that knows of a volume keeps it in use even where nobody has an attachment for it.
+func TestDeletion_WaitsForVolumesThatOnlyTheNodeNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	controlPlane(w)
+	m := w.running("worker")
+	w.must(w.workload.Delete(t.Context(), attached(w)))
+	volumes := func(list ...corev1.AttachedVolume) {
+		node := &corev1.Node{}
+		w.must(w.workload.Get(t.Context(), client.ObjectKey{Name: "worker"}, node))
+		before := node.DeepCopy()
+		node.Status.VolumesAttached = list
+		w.must(w.workload.Status().Patch(t.Context(), node, client.MergeFrom(before)))
+	}
+	volumes(corev1.AttachedVolume{Name: "kubernetes.io/csi/d^h", DevicePath: "/dev/sdb"})
+	w.must(w.Delete(t.Context(), m))
+	w.until(m, func(m *clusterv1.Machine) error {
+		return deleting(m, clusterv1.MachineDeletingWaitingForVolumeDetachReason, "default/claim")
+	})
+	volumes()
+	w.untilGone(w, m)
+}
+
+// With these annotations users say that what the Node holds may be left behind.
+func TestDeletion_LeavesOutWhatItsAnnotationsExclude(t *testing.T) {
+	t.Parallel()
+	for name, annotations := range map[string]map[string]string{
+		"draining": {clusterv1.ExcludeNodeDrainingAnnotation: ""},
+		"volumes":  {clusterv1.ExcludeWaitForNodeVolumeDetachAnnotation: ""},
+		"both":     {clusterv1.ExcludeNodeDrainingAnnotation: "", clusterv1.ExcludeWaitForNodeVolumeDetachAnnotation: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, contract.V1Beta2)
+			controlPlane(w)
+			m := w.running("worker", func(m *clusterv1.Machine) { m.Annotations = annotations })
+			attachment, plain := attached(w), pod("plain", "worker")
+			w.must(w.workload.Create(t.Context(), plain))
+			w.must(w.Delete(t.Context(), m))
+			_, undrained := annotations[clusterv1.ExcludeNodeDrainingAnnotation]
+			if _, ok := annotations[clusterv1.ExcludeWaitForNodeVolumeDetachAnnotation]; !ok {
+				w.until(m, func(m *clusterv1.Machine) error {
+					return deleting(m, clusterv1.MachineDeletingWaitingForVolumeDetachReason, "default/claim")
+				})
+				w.must(w.workload.Delete(t.Context(), attachment))
+			}
+			w.untilGone(w, m)
+			err := w.workload.Get(t.Context(), client.ObjectKeyFromObject(plain), plain)
+			if stays := err == nil; stays != undrained || client.IgnoreNotFound(err) != nil {
+				t.Errorf("the Pod is there: %t, want %t (%v)", stays, undrained, err)
+			}
+		})
+	}
+}
+
+// Where others run the control plane, no Machine of it says that somebody still serves the Nodes.
+func TestDeletion_DrainsWhereTheControlPlaneIsManagedElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, c := range []contract.Version{contract.V1Beta1, contract.V1Beta2} {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c)
+			w.must(w.Create(t.Context(), w.Fake("ControlPlane", clusterName)))
+			w.Edit("ControlPlane", clusterName, map[string]any{"status.externalManagedControlPlane": true})
+			before := w.cluster.DeepCopy()
+			w.cluster.Spec.ControlPlaneRef = w.Ref("ControlPlane", clusterName)
+			w.must(w.Patch(t.Context(), w.cluster, client.MergeFrom(before)))
+			m := w.running("worker")
+			job := pod("job", "worker", func(p *corev1.Pod) { p.Labels = map[string]string{clusterv1.PodDrainLabel: "wait-completed"} })
+			w.must(w.workload.Create(t.Context(), job))
+			w.must(w.Delete(t.Context(), m))
+			w.until(m, func(m *clusterv1.Machine) error {
+				return deleting(m, clusterv1.MachineDeletingDrainingNodeReason, "Pod default/job: waiting for completion")
+			})
+			w.must(w.workload.Delete(t.Context(), job, client.GracePeriodSeconds(0)))
+			w.untilGone(w, m)
+			w.untilGone(w.workload, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}})
+		})
+	}
 }
 
 // A Cluster that is gone, or whose Nodes are out of reach for good, keeps no Machine.
@@ -220,7 +307,7 @@ func TestDeletion_GoesOnWithoutTheWorkloadCluster(t *testing.T) {
 			lose(w)
 			w.must(w.Delete(t.Context(), m))
 			w.untilGone(w, m)
-			w.untilGone(w, w.fake("Machine", "worker"))
+			w.untilGone(w, w.Fake("Machine", "worker"))
 		})
 	}
 }
@@ -257,7 +344,7 @@ func TestDeletion_TakesWhatTheCacheDoesNotShowYet(t *testing.T) {
 				return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, clusterv1.NotReadyReason),
 					hasReason(m, clusterv1.BootstrapConfigReadyCondition, clusterv1.NotReadyReason))
 			})
-			lag.Hold(strings.ToLower(w.kind(role)) + "s")
+			lag.Hold(w.Plural(role))
 			m := w.machine("worker")
 			w.until(m, func(m *clusterv1.Machine) error {
 				if len(m.Finalizers) == 0 {
@@ -274,8 +361,8 @@ func TestDeletion_TakesWhatTheCacheDoesNotShowYet(t *testing.T) {
 			})
 			lag.Release()
 			w.untilGone(w, m)
-			w.untilGone(w, w.fake("Machine", "worker"))
-			w.untilGone(w, w.fake("Config", "worker"))
+			w.untilGone(w, w.Fake("Machine", "worker"))
+			w.untilGone(w, w.Fake("Config", "worker"))
 		})
 	}
 }
@@ -293,7 +380,7 @@ func TestDeletion_TellsOfANodeThatStays(t *testing.T) {
 	w.must(w.served.SetReachable(false))
 	w.must(w.Delete(t.Context(), m))
 	w.untilGone(w, m)
-	w.untilTold(m, "FailedDeleteNode", "Node worker is left behind")
+	planetest.Told(t, w, m, "FailedDeleteNode", "Node worker is left behind")
 }
 
 // What lets a Machine go without its Node may happen after its cluster has fallen silent, which makes no more events.
@@ -316,7 +403,7 @@ func TestDeletion_NoticesThatNobodyServesTheNodeAnyMore(t *testing.T) {
 func TestDeletion_DrainsWhileTheControlPlanesObjectIsMissing(t *testing.T) {
 	t.Parallel()
 	for name, ref := range map[string]func(*world) clusterv1.ContractVersionedObjectReference{
-		"the object is missing": func(w *world) clusterv1.ContractVersionedObjectReference { return w.ref("ControlPlane", "lost") },
+		"the object is missing": func(w *world) clusterv1.ContractVersionedObjectReference { return w.Ref("ControlPlane", "lost") },
 		"its kind is missing": func(*world) clusterv1.ContractVersionedObjectReference {
 			return clusterv1.ContractVersionedObjectReference{APIGroup: "nowhere.dev", Kind: "NothingControlPlane", Name: "lost"}
 		},
@@ -371,7 +458,7 @@ func TestMachine_SaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contract.V1Beta2)
 	m := w.running("worker")
-	w.must(w.Delete(t.Context(), w.fake("Machine", "worker")))
+	w.must(w.Delete(t.Context(), w.Fake("Machine", "worker")))
 	lost := w.until(m, func(m *clusterv1.Machine) error {
 		return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, clusterv1.ObjectDeletedReason), hasReason(m, clusterv1.ReadyCondition, clusterv1.NotReadyReason))
 	})

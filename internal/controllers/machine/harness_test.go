@@ -4,18 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,12 +24,12 @@ import (
 	"slipway.dev/slipway/internal/kubeadm/kubeconfig"
 	"slipway.dev/slipway/internal/manager"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 	"slipway.dev/slipway/internal/providers/sim/workload"
 	"slipway.dev/slipway/internal/remote"
 )
 
 const (
-	fakeGroup   = "fake.slipway.dev"
 	clusterName = "demo"
 	version     = "v1.37.2"
 )
@@ -48,8 +43,8 @@ func TestMain(m *testing.M) {
 type world struct {
 	testing.TB
 	client.WithWatch
+	*fakes.Providers
 	namespace string
-	contract  contract.Version
 	cluster   *clusterv1.Cluster
 	workload  client.Client
 	served    *workload.Cluster
@@ -65,12 +60,12 @@ func newWorld(t testing.TB, c contract.Version, change ...func(*machine.Reconcil
 // newWorldBy is newWorld with a controller that reaches the plane by the config and has these options.
 func newWorldBy(t testing.TB, cfg *rest.Config, o controller.Options, c contract.Version, change ...func(*machine.Reconciler)) *world {
 	t.Helper()
-	w := &world{TB: t, WithWatch: planetest.Client(t), namespace: planetest.Namespace(t), contract: c, writes: &writes{}}
-	w.installFakes()
+	w := &world{TB: t, WithWatch: planetest.Client(t), namespace: planetest.Namespace(t), writes: &writes{}}
+	w.Providers = fakes.Install(t, w, w.namespace, c, "Cluster", "Machine", "Config", "ControlPlane")
 	w.cluster = &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clusterName},
 		Spec: clusterv1.ClusterSpec{
-			InfrastructureRef:    w.ref("Cluster", clusterName),
+			InfrastructureRef:    w.Ref("Cluster", clusterName),
 			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "127.0.0.1", Port: 6443},
 		},
 	}
@@ -99,50 +94,6 @@ func (w *world) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
-	}
-}
-
-// kind is the name of a fake provider's kind.
-func (w *world) kind(role string) string {
-	return "Fake" + strings.ToUpper(string(w.contract[:2])) + string(w.contract[2:]) + role
-}
-
-func (w *world) ref(role, name string) clusterv1.ContractVersionedObjectReference {
-	return clusterv1.ContractVersionedObjectReference{APIGroup: fakeGroup, Kind: w.kind(role), Name: name}
-}
-
-// installFakes installs the kinds of fake providers that keep the contract. The API server takes some seconds to serve a
-// kind, so all are created before any is waited for.
-func (w *world) installFakes() {
-	roles := []string{"Cluster", "Machine", "Config", "ControlPlane"}
-	for _, role := range roles {
-		kind := w.kind(role)
-		plural := strings.ToLower(kind) + "s"
-		anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
-		crd := &apiextensionsv1.CustomResourceDefinition{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: plural + "." + fakeGroup, Labels: map[string]string{"cluster.x-k8s.io/" + string(w.contract): "v1"},
-			},
-			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-				Group: fakeGroup, Scope: apiextensionsv1.NamespaceScoped,
-				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural, Singular: strings.ToLower(kind)},
-				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-					Name: "v1", Served: true, Storage: true,
-					Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything},
-					Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				}},
-			},
-		}
-		if err := w.Create(w.Context(), crd); !apierrors.IsAlreadyExists(err) {
-			w.must(err)
-		}
-	}
-	for _, role := range roles {
-		planetest.Eventually(w, func(ctx context.Context) error {
-			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(schema.GroupVersionKind{Group: fakeGroup, Version: "v1", Kind: w.kind(role) + "List"})
-			return w.List(ctx, list, client.InNamespace(w.namespace))
-		})
 	}
 }
 
@@ -179,25 +130,16 @@ func (w *world) serve() {
 	w.must(w.Status().Update(w.Context(), w.cluster))
 }
 
-// fake makes an object of a fake provider.
-func (w *world) fake(role, name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(schema.GroupVersionKind{Group: fakeGroup, Version: "v1", Kind: w.kind(role)})
-	u.SetNamespace(w.namespace)
-	u.SetName(name)
-	return u
-}
-
 // machine makes a Machine with its two objects.
 func (w *world) machine(name string, change ...func(*clusterv1.Machine)) *clusterv1.Machine {
 	w.Helper()
-	w.must(w.Create(w.Context(), w.fake("Config", name)))
-	w.must(w.Create(w.Context(), w.fake("Machine", name)))
+	w.must(w.Create(w.Context(), w.Fake("Config", name)))
+	w.must(w.Create(w.Context(), w.Fake("Machine", name)))
 	m := &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Spec: clusterv1.MachineSpec{
 			ClusterName: clusterName, Version: version,
-			Bootstrap: clusterv1.Bootstrap{ConfigRef: w.ref("Config", name)}, InfrastructureRef: w.ref("Machine", name),
+			Bootstrap: clusterv1.Bootstrap{ConfigRef: w.Ref("Config", name)}, InfrastructureRef: w.Ref("Machine", name),
 		},
 	}
 	for _, f := range change {
@@ -207,31 +149,15 @@ func (w *world) machine(name string, change ...func(*clusterv1.Machine)) *cluste
 	return m
 }
 
-// edit changes an object of a fake provider, or its status.
-func (w *world) edit(role, name string, fields map[string]any) {
-	w.Helper()
-	for path, value := range fields {
-		u := w.fake(role, name)
-		w.must(w.Get(w.Context(), client.ObjectKeyFromObject(u), u))
-		before := u.DeepCopy()
-		w.must(unstructured.SetNestedField(u.Object, value, strings.Split(path, ".")...))
-		if strings.HasPrefix(path, "status.") {
-			w.must(w.Status().Patch(w.Context(), u, client.MergeFrom(before)))
-		} else {
-			w.must(w.Patch(w.Context(), u, client.MergeFrom(before)))
-		}
-	}
-}
-
 // bootstrapped has the fake bootstrap provider be done.
 func (w *world) bootstrapped(name string) {
 	w.Helper()
 	done := "status.initialization.dataSecretCreated"
-	if w.contract == contract.V1Beta1 {
+	if w.Contract == contract.V1Beta1 {
 		done = "status.ready"
 	}
-	w.edit("Config", name, map[string]any{"status.dataSecretName": name + "-data"})
-	w.edit("Config", name, map[string]any{done: true})
+	w.Edit("Config", name, map[string]any{"status.dataSecretName": name + "-data"})
+	w.Edit("Config", name, map[string]any{done: true})
 }
 
 func providerID(name string) string { return "fake:///zone/" + name }
@@ -240,15 +166,15 @@ func providerID(name string) string { return "fake:///zone/" + name }
 func (w *world) provisioned(name string) {
 	w.Helper()
 	done := "status.initialization.provisioned"
-	if w.contract == contract.V1Beta1 {
+	if w.Contract == contract.V1Beta1 {
 		done = "status.ready"
 	}
-	w.edit("Machine", name, map[string]any{
+	w.Edit("Machine", name, map[string]any{
 		"spec.providerID":      providerID(name),
 		"status.failureDomain": "zone",
 		"status.addresses":     []any{map[string]any{"type": "InternalIP", "address": "10.0.0.1"}},
 	})
-	w.edit("Machine", name, map[string]any{done: true})
+	w.Edit("Machine", name, map[string]any{done: true})
 }
 
 // joined has a Node register as a kubelet would.
@@ -318,23 +244,6 @@ func (w *world) untilGone(c client.Client, obj client.Object) {
 			return fmt.Errorf("%T %s is still there: %v", obj, obj.GetName(), describe(obj))
 		}
 		return client.IgnoreNotFound(err)
-	})
-}
-
-// untilTold waits for an Event about a Machine that says so.
-func (w *world) untilTold(m *clusterv1.Machine, reason, part string) {
-	w.Helper()
-	planetest.Eventually(w, func(ctx context.Context) error {
-		list := &corev1.EventList{}
-		if err := w.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
-			return err
-		}
-		for _, e := range list.Items {
-			if e.InvolvedObject.Name == m.Name && e.Reason == reason && strings.Contains(e.Message, part) {
-				return nil
-			}
-		}
-		return fmt.Errorf("nobody is told %s: %s, among %d Events", reason, part, len(list.Items))
 	})
 }
 

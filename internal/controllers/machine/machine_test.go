@@ -91,7 +91,7 @@ func checkRunning(t *testing.T, w *world, m *clusterv1.Machine) {
 		t.Errorf("finalizers %v, owners %v", m.Finalizers, m.OwnerReferences)
 	}
 	for _, role := range []string{"Config", "Machine"} {
-		u := w.fake(role, "worker")
+		u := w.Fake(role, "worker")
 		w.must(w.Get(t.Context(), client.ObjectKeyFromObject(u), u))
 		owner := metav1.GetControllerOf(u)
 		if owner == nil || owner.Kind != "Machine" || owner.Name != m.Name || u.GetLabels()[clusterv1.ClusterNameLabel] != clusterName {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
+	bootstrapv1 "slipway.dev/slipway/api/kubeadm/bootstrap/v1beta2"
 	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/controllers/machine"
 	"slipway.dev/slipway/internal/planetest"
@@ -28,7 +29,7 @@ func deployment(w *world) (*clusterv1.MachineDeployment, *clusterv1.MachineSet) 
 		ObjectMeta: clusterv1.ObjectMeta{Labels: labels},
 		Spec: clusterv1.MachineSpec{
 			ClusterName: clusterName, Version: version,
-			Bootstrap: clusterv1.Bootstrap{ConfigRef: w.ref("ConfigTemplate", "t")}, InfrastructureRef: w.ref("MachineTemplate", "t"),
+			Bootstrap: clusterv1.Bootstrap{ConfigRef: w.Ref("ConfigTemplate", "t")}, InfrastructureRef: w.Ref("MachineTemplate", "t"),
 		},
 	}
 	revision := map[string]string{clusterv1.RevisionAnnotation: "1"}
@@ -106,6 +107,32 @@ func TestMachine_OfAControlPlaneShowsTheVersionsThatRun(t *testing.T) {
 	}
 }
 
+// Only the infrastructure sees the tool that joins a machine to its cluster.
+func TestMachine_SaysThatTheBootstrapToolIsNotObservableUntilItIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, contract.V1Beta2)
+	config := &bootstrapv1.KubeadmConfig{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "worker"}}
+	w.must(w.Create(t.Context(), config))
+	config.Status.DataSecretName, config.Status.Initialization.DataSecretCreated = "worker-data", new(true)
+	w.must(w.Status().Update(t.Context(), config))
+	m := w.machine("worker", func(m *clusterv1.Machine) {
+		m.Spec.Bootstrap.ConfigRef = clusterv1.ContractVersionedObjectReference{APIGroup: bootstrapv1.GroupVersion.Group, Kind: "KubeadmConfig", Name: "worker"}
+	})
+	w.provisioned("worker")
+	w.joined("worker")
+	w.until(m, func(m *clusterv1.Machine) error {
+		return errors.Join(hasReason(m, clusterv1.VersionsMatchCondition, clusterv1.VersionsNotObservableReason),
+			says(m, clusterv1.VersionsMatchCondition, "Could not be observed: kubeadm"))
+	})
+	for tool, reason := range map[string]string{"v1.36.1": clusterv1.VersionsDifferReason, version: clusterv1.VersionsMatchReason} {
+		w.Edit("Machine", "worker", map[string]any{"status.bootstrapToolVersion": tool})
+		got := w.until(m, func(m *clusterv1.Machine) error { return hasReason(m, clusterv1.VersionsMatchCondition, reason) })
+		if v := got.Status.Slipway.Versions; v.BootstrapTool != tool {
+			t.Errorf("versions are %+v, want the bootstrap tool %s", v, tool)
+		}
+	}
+}
+
 // deaf is a client whose every second answer to a write is lost: the write is done, and the controller hears of an error,
 // as when it is killed in between.
 type deaf struct {
@@ -156,8 +183,8 @@ func TestMachine_LivesThroughLostAnswers(t *testing.T) {
 			w.until(m, func(m *clusterv1.Machine) error { return isTrue(m, clusterv1.AvailableCondition) })
 			w.must(w.Delete(t.Context(), m))
 			w.untilGone(w, m)
-			w.untilGone(w, w.fake("Machine", "worker"))
-			w.untilGone(w, w.fake("Config", "worker"))
+			w.untilGone(w, w.Fake("Machine", "worker"))
+			w.untilGone(w, w.Fake("Config", "worker"))
 			w.untilGone(w.workload, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}})
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/controllers/machine"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 )
 
 // IDs that end alike belong to different machines, and two Nodes with one ID to nobody.
@@ -123,7 +124,7 @@ func TestMachine_IsAvailableInTimeBesideAnError(t *testing.T) {
 type denied struct{ client.Client }
 
 func (d denied) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	if obj.GetObjectKind().GroupVersionKind().Group == fakeGroup {
+	if obj.GetObjectKind().GroupVersionKind().Group == fakes.Group {
 		return errors.New("denied")
 	}
 	return d.Client.Patch(ctx, obj, patch, opts...)
@@ -131,7 +132,7 @@ func (d denied) Patch(ctx context.Context, obj client.Object, patch client.Patch
 
 func (w *world) owners(name string) []metav1.OwnerReference {
 	w.Helper()
-	u := w.fake("Machine", name)
+	u := w.Fake("Machine", name)
 	w.must(w.Get(w.Context(), client.ObjectKeyFromObject(u), u))
 	return u.GetOwnerReferences()
 }
@@ -146,7 +147,7 @@ func TestMachine_WaitsForItsCluster(t *testing.T) {
 	})
 	w.must(w.Create(t.Context(), &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "later"},
-		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.ref("Cluster", "later")},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: w.Ref("Cluster", "later")},
 	}))
 	w.until(m, func(m *clusterv1.Machine) error {
 		if len(m.Finalizers) == 0 || len(m.OwnerReferences) == 0 {

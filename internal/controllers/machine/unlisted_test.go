@@ -14,6 +14,7 @@ import (
 	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/manager"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 )
 
 // deafKind is a kind whose conversion webhook nobody serves.
@@ -24,9 +25,9 @@ func (w *world) installDeaf(name string) *apiextensionsv1.CustomResourceDefiniti
 	w.Helper()
 	anything := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}}
 	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "fakedeafmachines." + fakeGroup, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v2"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "fakedeafmachines." + fakes.Group, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v2"}},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: fakeGroup, Scope: apiextensionsv1.NamespaceScoped,
+			Group: fakes.Group, Scope: apiextensionsv1.NamespaceScoped,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: deafKind, ListKind: deafKind + "List", Plural: "fakedeafmachines", Singular: "fakedeafmachine"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
 				{Name: "v1", Served: true, Storage: true, Schema: anything}, {Name: "v2", Served: true, Schema: anything},
@@ -42,7 +43,7 @@ func (w *world) installDeaf(name string) *apiextensionsv1.CustomResourceDefiniti
 	}
 	w.must(w.Create(w.Context(), crd))
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: fakeGroup, Version: "v1", Kind: deafKind})
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: fakes.Group, Version: "v1", Kind: deafKind})
 	object.SetNamespace(w.namespace)
 	object.SetName(name)
 	planetest.Eventually(w, func(ctx context.Context) error { return w.Create(ctx, object.DeepCopy()) })
@@ -58,13 +59,13 @@ func TestMachine_GoesOnBesideAKindThatCannotBeListed(t *testing.T) {
 	crd := w.installDeaf("stuck")
 	stuck := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "stuck"}, Spec: clusterv1.MachineSpec{
 		ClusterName: clusterName, Bootstrap: clusterv1.Bootstrap{DataSecretName: new("")},
-		InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: fakeGroup, Kind: deafKind, Name: "stuck"},
+		InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: fakes.Group, Kind: deafKind, Name: "stuck"},
 	}}
 	w.must(w.Create(t.Context(), stuck))
 	w.running("worker")
 	w.until(stuck, func(m *clusterv1.Machine) error {
 		return errors.Join(hasReason(m, clusterv1.InfrastructureReadyCondition, contract.KindNotListableReason),
-			says(m, clusterv1.InfrastructureReadyCondition, deafKind+"s of "+fakeGroup+"/v2 cannot be listed: "),
+			says(m, clusterv1.InfrastructureReadyCondition, deafKind+"s of "+fakes.Group+"/v2 cannot be listed: "),
 			says(m, clusterv1.InfrastructureReadyCondition, "conversion webhook"))
 	})
 	planetest.Change(t, w, crd, func() {

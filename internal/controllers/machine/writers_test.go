@@ -113,7 +113,7 @@ func TestConditions_OfManyWritersAreNeitherLostNorBroughtBack(t *testing.T) {
 func (w *world) writeInfrastructure(round int) {
 	w.Helper()
 	c := inRound(clusterv1.ReadyCondition, round)
-	w.edit("Machine", "worker", map[string]any{"status.conditions": []any{map[string]any{
+	w.Edit("Machine", "worker", map[string]any{"status.conditions": []any{map[string]any{
 		"type": c.Type, "status": string(c.Status), "reason": c.Reason, "message": c.Message,
 		"lastTransitionTime": time.Unix(int64(1e9+round/10), 0).UTC().Format(time.RFC3339),
 	}}})

@@ -14,6 +14,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,9 +23,11 @@ import (
 	clusterv1 "slipway.dev/slipway/api/core/v1beta2"
 	controlplanev1 "slipway.dev/slipway/api/kubeadm/controlplane/v1beta2"
 	"slipway.dev/slipway/internal/conditions"
+	"slipway.dev/slipway/internal/contract"
 	"slipway.dev/slipway/internal/controllers/machinedeployment"
 	"slipway.dev/slipway/internal/controllers/machineset"
 	"slipway.dev/slipway/internal/planetest"
+	"slipway.dev/slipway/internal/planetest/fakes"
 	"slipway.dev/slipway/internal/planetest/workers"
 )
 
@@ -133,6 +136,56 @@ func TestMachineDeployment_MakesAMachineSet(t *testing.T) {
 	// 3 objects a Machine and the set; how often statuses and replicas are written depends on how the events come.
 	if log := writes.Log(); len(log) > 9+3*12 {
 		t.Errorf("%d writes:\n%s", len(log), strings.Join(log, "\n"))
+	}
+}
+
+func TestMachineDeployment_TellsWhatItDid(t *testing.T) {
+	t.Parallel()
+	w := workers.New(t)
+	run(t, w)
+	d := w.MachineDeployment("md", 2)
+	w.Make(d)
+	first := settled(t, w, d, 2)
+	planetest.Told(t, w, d, "SuccessfulCreate", first.Name)
+	w.Change(d, func() { d.Spec.Replicas = new(int32(3)) })
+	settled(t, w, d, 3)
+	planetest.Told(t, w, d, "SuccessfulScale", "MachineSet "+first.Name+" from 2 to 3")
+	w.Change(d, func() { d.Spec.Template.Spec.Version = newer })
+	second := settled(t, w, d, 3)
+	planetest.Told(t, w, d, "SuccessfulCreate", second.Name)
+	planetest.Told(t, w, d, "SuccessfulScale", "MachineSet "+first.Name+" from 1 to 0")
+	w.Must(w.Delete(t.Context(), d))
+	planetest.Told(t, w, d, "SuccessfulDelete", second.Name)
+}
+
+// Templates are those of any provider, whichever contract it keeps.
+func TestMachineDeployment_TakesTemplatesOfBothContracts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []contract.Version{contract.V1Beta1, contract.V1Beta2} {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			w := workers.New(t)
+			f := fakes.Install(t, w, w.Namespace, c, "Machine", "MachineTemplate", "Config", "ConfigTemplate")
+			for _, role := range []string{"Machine", "Config"} {
+				template := f.Fake(role+"Template", "workers")
+				w.Must(unstructured.SetNestedField(template.Object, map[string]any{"size": "large"}, "spec", "template", "spec"))
+				w.Must(w.Create(t.Context(), template))
+			}
+			run(t, w)
+			d := w.MachineDeployment("md", 1)
+			w.Make(d)
+			before := settled(t, w, d, 1)
+			w.Change(d, func() {
+				d.Spec.Template.Spec.InfrastructureRef = f.Ref("MachineTemplate", "workers")
+				d.Spec.Template.Spec.Bootstrap.ConfigRef = f.Ref("ConfigTemplate", "workers")
+			})
+			after := settled(t, w, d, 1)
+			machines, err := w.Machines(t.Context())
+			w.Must(err)
+			if after.Name == before.Name || len(machines) != 1 || machines[0].Spec.InfrastructureRef != f.Ref("Machine", machines[0].Name) {
+				t.Errorf("MachineSet %s, then %s, Machines %+v", before.Name, after.Name, machines)
+			}
+		})
 	}
 }
 

@@ -329,14 +329,19 @@ func TestMachineSet_LongNamesMakeValidMachines(t *testing.T) {
 	}
 }
 
+// stray makes a Machine that a set of the workers' labels takes over.
+func stray(w *workers.World) {
+	m := &clusterv1.Machine{ObjectMeta: w.Meta("stray"), Spec: w.Template("pool", "of-set").Spec}
+	m.Labels["pool"] = "of-set"
+	m.Finalizers = []string{clusterv1.MachineFinalizer}
+	m.Spec.InfrastructureRef.Kind, m.Spec.Bootstrap.ConfigRef.Kind = "SimMachine", "KubeadmConfig"
+	w.Make(m)
+}
+
 func TestMachineSet_AdoptsMachinesThatNobodyControls(t *testing.T) {
 	t.Parallel()
 	w := workers.New(t)
-	stray := &clusterv1.Machine{ObjectMeta: w.Meta("stray"), Spec: w.Template("pool", "of-set").Spec}
-	stray.Labels["pool"] = "of-set"
-	stray.Finalizers = []string{clusterv1.MachineFinalizer}
-	stray.Spec.InfrastructureRef.Kind, stray.Spec.Bootstrap.ConfigRef.Kind = "SimMachine", "KubeadmConfig"
-	w.Make(stray)
+	stray(w)
 	run(t, w)
 	set := w.MachineSet("pool", 2)
 	w.Make(set)

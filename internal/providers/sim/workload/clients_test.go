@@ -3,7 +3,6 @@ package workload_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -151,43 +150,6 @@ func TestOpenAPI_DescribesKindsAndHowTheirListsMerge(t *testing.T) {
 					t.Errorf("%s.%s refers to %s, which is not there", name, field, target)
 				}
 			}
-		}
-	}
-}
-
-func TestTables_HaveKubectlsColumns(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.cluster.Store()
-	p := pod("default", "p", "n", nil)
-	if _, err := s.Put(node("n"), p, configMap("c", "v")); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		"/api/v1/nodes":                         "n|Ready|control-plane|0s|v1.37.2|10.0.0.1|<none>|Simulated Linux|6.12.0|containerd://2.4.2",
-		"/api/v1/namespaces/default/pods":       "p|1/1|Running|0|0s|10.244.0.5|n|<none>|<none>",
-		"/api/v1/namespaces/default/configmaps": "c|1|0s",
-	} {
-		body := must[[]byte](t)(w.clientset().RESTClient().Get().AbsPath(path).
-			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json").DoRaw(t.Context()))
-		var table metav1.Table
-		if err := json.Unmarshal(body, &table); err != nil {
-			t.Fatal(err)
-		}
-		if len(table.Rows) != 1 || len(table.Rows[0].Cells) != len(table.ColumnDefinitions) {
-			t.Fatalf("%s: %d rows, %d columns", path, len(table.Rows), len(table.ColumnDefinitions))
-		}
-		var cells []string
-		for i, c := range table.Rows[0].Cells {
-			data := must[[]byte](t)(json.Marshal(c))
-			text := strings.Trim(string(data), `"`)
-			if table.ColumnDefinitions[i].Name == "Age" && strings.HasSuffix(text, "s") {
-				text = "0s"
-			}
-			cells = append(cells, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text))
-		}
-		if got := strings.Join(cells, "|"); got != want {
-			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
 		}
 	}
 }

@@ -133,11 +133,9 @@ func secretRow(s *corev1.Secret) []any {
 	return []any{s.Name, string(s.Type), int64(len(s.Data)), ageOf(s)}
 }
 
-func serviceAccountColumns() []column { return join(text("Name"), number("Secrets"), text("Age")) }
+func serviceAccountColumns() []column { return text("Name", "Age") }
 
-func serviceAccountRow(s *corev1.ServiceAccount) []any {
-	return []any{s.Name, int64(len(s.Secrets)), ageOf(s)}
-}
+func serviceAccountRow(s *corev1.ServiceAccount) []any { return []any{s.Name, ageOf(s)} }
 
 func eventColumns() []column {
 	return join(text("Last Seen", "Type", "Reason", "Object"), wide("Subobject", "Source"), text("Message"), wide("First Seen", "Count", "Name"))
